@@ -1,6 +1,6 @@
 // Question: how many k-mers a second does count_kmers() count from files in memory, on a GPU and on the CPU,
-// and what does it cost that a tenth of the reads is poly-A? READS.fastq POLY.fastq THREADS [cuda]; a line of
-// JSON a run, the middle of three; where a GPU's time went as the last one said it.
+// and what does it cost that a tenth of the reads is poly-A? READS.fastq POLY.fastq THREADS [cuda | cpu]; a
+// line of JSON a run, the middle of three; where a GPU's time went as the last one said it.
 
 #include <fmt/format.h>
 
@@ -17,9 +17,12 @@
 
 int main(int count, char** arguments) {
   using namespace warploom;
-  if (count < 4) return fmt::print(stderr, "gpu_bench_count READS.fastq POLY.fastq THREADS [cuda]\n"), 2;
-  std::vector<Device> devices{Device::cuda};
-  if (count == 4) devices.push_back(Device::cpu);
+  if (count < 4)
+    return fmt::print(stderr, "gpu_bench_count READS.fastq POLY.fastq THREADS [cuda | cpu]\n"), 2;
+  const std::string_view only = count > 4 ? arguments[4] : "";
+  std::vector<Device> devices;
+  if (only != "cpu") devices.push_back(Device::cuda);
+  if (only != "cuda") devices.push_back(Device::cpu);
   for (const Device device : devices)
     for (const int k : {21, 31})
       for (const char* file : {arguments[1], arguments[2]}) {

@@ -140,6 +140,23 @@ fs::path temporary_beside(const fs::path& target) {
   return target.parent_path() / fmt::format(".{}.{}.{}.tmp", target.filename().string(), getpid(), counter++);
 }
 
+/// @return less than the buffer has only at the end
+std::size_t read_from(int descriptor, const std::string& name, std::uint64_t offset, std::span<char> buffer) {
+  std::size_t filled = 0;
+  while (filled < buffer.size()) {
+    const ssize_t got = ::pread(descriptor, buffer.data() + filled, buffer.size() - filled,
+                                static_cast<off_t>(offset + filled));
+    if (got < 0 && errno == EINTR) {
+      check_interrupt();
+      continue;
+    }
+    if (got < 0) fail("read", name, errno);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  return filled;
+}
+
 /// The system would take what stands before a character of value 0 for the path.
 bool is_path(const fs::path& path) { return path.native().find('\0') == path.native().npos; }
 
@@ -162,19 +179,7 @@ InputFile::InputFile(fs::path path)
 InputFile::~InputFile() { ::close(descriptor_); }
 
 std::size_t InputFile::read_at(std::uint64_t offset, std::span<char> buffer) const {
-  std::size_t filled = 0;
-  while (filled < buffer.size()) {
-    const ssize_t got = ::pread(descriptor_, buffer.data() + filled, buffer.size() - filled,
-                                static_cast<off_t>(offset + filled));
-    if (got < 0 && errno == EINTR) {
-      check_interrupt();
-      continue;
-    }
-    if (got < 0) fail("read", path_.string(), errno);
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  return filled;
+  return read_from(descriptor_, path_.string(), offset, buffer);
 }
 
 std::string InputFile::contents(std::uint64_t max_bytes) const {
@@ -222,6 +227,21 @@ std::size_t InputStream::read(std::span<char> buffer) {
     filled += static_cast<std::size_t>(got);
   }
   return filled;
+}
+
+bool InputStream::any_place() const { return size_ && descriptor_ != STDIN_FILENO; }
+
+std::size_t InputStream::read_at(std::uint64_t offset, std::span<char> buffer) const {
+  if (descriptor_ < 0)
+    return offset < content_.size() ? content_.copy(buffer.data(), buffer.size(), offset) : 0;
+  return read_from(descriptor_, name_, offset, buffer);
+}
+
+void InputStream::go_to(std::uint64_t offset) {
+  if (descriptor_ < 0)
+    given_ = std::min<std::size_t>(offset, content_.size());
+  else if (::lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0)
+    fail("read", name_, errno);
 }
 
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {

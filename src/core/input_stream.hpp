@@ -32,6 +32,13 @@ class InputStream {
   /// The next bytes. @return how many: less than the buffer has only at the end
   /// @throws BadInput (read error), Interrupted
   std::size_t read(std::span<char> buffer);
+  /// Of a regular file that is not standard input, and of a string: read_at() and go_to() can be called.
+  bool any_place() const;
+  /// Bytes from `offset` on, from any thread; read() goes on where it was.
+  /// @return how many: less than the buffer has only at the end @throws as read()
+  std::size_t read_at(std::uint64_t offset, std::span<char> buffer) const;
+  /// Where read() goes on.
+  void go_to(std::uint64_t offset);
 
  private:
   std::string name_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "core/cuda/memory.hpp"
 #include "core/cuda/owners.hpp"
+#include "count/clock.hpp"
 #include "count/kmer_file.hpp"
 #include "count/kmer_kernels.hpp"
 #include "count/kmer_listing.hpp"
@@ -25,9 +25,10 @@
 namespace warploom::table {
 namespace {
 
-constexpr std::size_t kText = std::size_t{16} << 20;  // bytes that go up at once
-constexpr std::size_t kPart = std::size_t{1} << 19;   // of them, that a thread reads at once
-constexpr std::uint32_t kMostLines = kText / 8;       // of them: lines of 8 bytes in the mean
+constexpr std::size_t kText = std::size_t{16} << 20;              // bytes that go up at once
+constexpr std::size_t kPart = std::size_t{1} << 19;               // of them, that a thread reads at once
+constexpr std::uint32_t kMostLines = kText / 8;                   // of them: lines of 8 bytes in the mean
+constexpr std::size_t kLeastBins = 1 << 16, kMostBins = 1 << 24;  // of how often words came
 constexpr int kLeastBits = 20, kMostFirstBits = 28;
 static_assert(kText <= std::size_t{kMostKmerTiles} * kKmerTile);
 
@@ -36,11 +37,6 @@ struct Timeline {
   double reading = 0, waiting = 0, growing = 0;  // of the host
   double copying = 0, kernels = 0;               // of the device, at once with the others
 };
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Adds the time of its life.
 class Spent {
@@ -122,21 +118,35 @@ class GpuCounter {
   }
   bool odd() const { return known_.odd != 0; }
 
-  /// Calls take(words) on all threads. After finish().
+  /// [c]: how many words came c times; the last of `most`: more often. After finish().
+  std::vector<unsigned long long> how_often(std::uint32_t most) {
+    const auto bins = make_device<unsigned long long>(most);
+    cuda_check(cudaMemsetAsync(bins.get(), 0, most * sizeof(unsigned long long), stream_.get()),
+               "cudaMemset");
+    launch_count_counts(table(), bins.get(), most, stream_.get());
+    std::vector<unsigned long long> result(most);
+    cuda_check(cudaMemcpyAsync(result.data(), bins.get(), most * sizeof(unsigned long long),
+                               cudaMemcpyDeviceToHost, stream_.get()),
+               "cudaMemcpy of a histogram");
+    cuda_check(cudaStreamSynchronize(stream_.get()), "counting k-mers");
+    return result;
+  }
+  /// Calls take(words) on all threads, for those that came `least` times. After finish().
+  /// @param many  how many they are at most
   template <class Take>
-  void for_each(const Take& take) {
-    constexpr std::uint64_t kSlots = std::uint64_t{1} << 24;
-    const std::uint64_t slots = std::uint64_t{1} << bits_;
-    const auto words = make_device<unsigned long long>(std::min(slots, kSlots)),
-               counts = make_device<unsigned long long>(std::min(slots, kSlots));
-    PinnedPair pair(stream_.get());
+  void for_each(std::uint64_t least, std::uint64_t many, const Take& take) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 24;
+    const std::uint64_t slots = std::uint64_t{1} << bits_, kSlots = many <= kMost ? slots : kMost;
+    const std::uint64_t room = std::max<std::uint64_t>(1, std::min(slots, std::min(many, kMost)));
+    const auto words = make_device<unsigned long long>(room), counts = make_device<unsigned long long>(room);
+    PinnedPair pair(stream_.get(), room * sizeof(unsigned long long));
     std::vector<KmerOf<Word>> found;
     for (std::uint64_t begin = 0; begin < slots; begin += kSlots) {
       check_interrupt();
       cuda_check(cudaMemsetAsync(&state_.get()->exported, 0, sizeof(unsigned long long), stream_.get()),
                  "cudaMemset");
-      launch_export(table(), begin, std::min(slots, begin + kSlots), words.get(), counts.get(), state_.get(),
-                    stream_.get());
+      launch_export(table(), begin, std::min(slots, begin + kSlots), least, words.get(), counts.get(),
+                    state_.get(), stream_.get());
       found.resize(read_state().exported);
       pair.download(words.get(), found.size(),
                     [&](std::uint64_t at, const unsigned long long* data, std::uint64_t n) {
@@ -311,14 +321,30 @@ Counts count_on_gpu(io::SequenceStream& sequences, const KmerOptions& options) {
   counts.statistics.pairs = counter.known().different;
   counts.statistics.bytes_nodes = counter.bytes();
   counts.description = "a hash table of k-mers on the GPU, which finds lines and words";
-  KmerListing<Word> listing(options);
+  const auto counted = Clock::now();
+  // Where there is no database, those words come back alone that may be listed.
+  KmerOptions listing_options = options;
+  std::uint64_t least = 1, many = counts.statistics.pairs;
+  const std::uint64_t most = greatest_count(options.counter_bits);
+  if (!writer && options.histogram < kMostBins) {
+    const auto bins = counter.how_often(
+        static_cast<std::uint32_t>(std::max<std::size_t>(options.histogram + 2, kLeastBins)));
+    listing_options.histogram = 0;
+    counts.histogram.resize(options.histogram);
+    for (std::size_t count = 1; count < bins.size() && options.histogram > 0; ++count)
+      counts.histogram[std::min<std::uint64_t>({count, most, options.histogram}) - 1] += bins[count];
+    least = bins.size() - 1;
+    // Those that came as often as the last one listed or more often; counts that end at `most` are equal.
+    for (many = bins[least];
+         least > options.least && (options.top == 0 || many < options.top || least > most);)
+      many += bins[--least];
+  }
+  KmerListing<Word> listing(listing_options);
   std::mutex listed;
   std::optional<KmerSorter<Word>> sorter;
   if (writer) sorter.emplace(options.k, counts.total, options.most_memory, options.scratch);
-  const std::uint64_t most = greatest_count(options.counter_bits);
-  const auto counted = Clock::now();
-  counter.for_each([&](std::span<KmerOf<Word>> words) {
-    KmerListing<Word> part(options);
+  counter.for_each(least, many, [&](std::span<KmerOf<Word>> words) {
+    KmerListing<Word> part(listing_options);
     for (KmerOf<Word>& word : words) {
       word.count = std::min(word.count, most);
       part.add(word.word, word.count);
@@ -332,7 +358,9 @@ Counts count_on_gpu(io::SequenceStream& sequences, const KmerOptions& options) {
     sorter->write(*writer);
     writer->finish();
   }
+  std::vector<std::uint64_t> histogram = std::move(counts.histogram);
   listing.finish(counts);
+  if (listing_options.histogram != options.histogram) counts.histogram = std::move(histogram);
   counts.seconds = seconds_since(begin);
   if (log_enabled(LogLevel::info)) {
     const Timeline& spent = counter.timeline;

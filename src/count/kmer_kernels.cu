@@ -214,12 +214,35 @@ __global__ void rehash(const KmerSlot* from, KmerSlot* slots, int slot_bits, Kme
   add_of_warp(&state->different, inserted);
 }
 
+/// Launch: any. bins[c] grows by how many words came c times, the last by those that came more often.
+__global__ void count_counts(const KmerSlot* slots, std::uint64_t end, unsigned long long* bins,
+                             std::uint32_t most) {
+  __shared__ unsigned few[kKmerFewBins];
+  for (unsigned bin = threadIdx.x; bin < kKmerFewBins; bin += blockDim.x) few[bin] = 0;
+  __syncthreads();
+  for (std::uint64_t at = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; at < end;
+       at += std::uint64_t{gridDim.x} * blockDim.x) {
+    const KmerSlot slot = slots[at];
+    if (slot.word == kNone) continue;
+    const std::uint32_t bin = slot.count + 1 < most ? static_cast<std::uint32_t>(slot.count + 1) : most - 1;
+    if (bin < kKmerFewBins)
+      atomicAdd(&few[bin], 1u);
+    else
+      atomicAdd(&bins[bin], 1ull);
+  }
+  __syncthreads();
+  for (unsigned bin = threadIdx.x; bin < min(kKmerFewBins, most); bin += blockDim.x)
+    if (few[bin] > 0) atomicAdd(&bins[bin], static_cast<unsigned long long>(few[bin]));
+}
+
 /// Launch: a thread a slot.
 __global__ void export_words(const KmerSlot* slots, std::uint64_t begin, std::uint64_t end,
-                             unsigned long long* words, unsigned long long* counts, KmerState* state) {
+                             unsigned long long least, unsigned long long* words, unsigned long long* counts,
+                             KmerState* state) {
   const std::uint64_t at = begin + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   KmerSlot slot{kNone, 0};
   if (at < end) slot = slots[at];
+  if (slot.count + 1 < least) slot.word = kNone;
   const unsigned full = __ballot_sync(~0u, slot.word != kNone);
   unsigned long long place = 0;
   if (threadIdx.x % 32 == 0 && full != 0)
@@ -255,10 +278,16 @@ void launch_rehash(KmerTable from, KmerTable to, KmerState* state, cudaStream_t 
   cuda_check(cudaGetLastError(), "moving k-mers into a larger table");
 }
 
-void launch_export(KmerTable table, std::uint64_t begin, std::uint64_t end, unsigned long long* words,
-                   unsigned long long* counts, KmerState* state, cudaStream_t stream) {
+void launch_count_counts(KmerTable table, unsigned long long* bins, std::uint32_t most, cudaStream_t stream) {
+  count_counts<<<1056, 256, 0, stream>>>(table.slots, std::uint64_t{1} << table.bits, bins, most);
+  cuda_check(cudaGetLastError(), "counting how often k-mers came");
+}
+
+void launch_export(KmerTable table, std::uint64_t begin, std::uint64_t end, std::uint64_t least,
+                   unsigned long long* words, unsigned long long* counts, KmerState* state,
+                   cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((end - begin + 255) / 256);
-  export_words<<<blocks, 256, 0, stream>>>(table.slots, begin, end, words, counts, state);
+  export_words<<<blocks, 256, 0, stream>>>(table.slots, begin, end, least, words, counts, state);
   cuda_check(cudaGetLastError(), "reading k-mers");
 }
 

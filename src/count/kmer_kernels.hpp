@@ -28,6 +28,7 @@ struct KmerTable {
 inline constexpr int kKmerThreads = 128, kKmerSpan = 32;
 inline constexpr int kKmerTile = kKmerThreads * kKmerSpan;  // bytes of text a block
 inline constexpr int kMostKmerTiles = 1 << 15;
+inline constexpr unsigned kKmerFewBins = 2048;  // that a block counts by itself
 
 // All launch on the stream and return.
 
@@ -40,8 +41,12 @@ void launch_count_words(const char* text, std::uint32_t size, bool fastq, int k,
                         std::uint32_t most_lines, cudaStream_t stream);
 /// Inserts all words of a table into another one, whose different words it then counts.
 void launch_rehash(KmerTable from, KmerTable to, KmerState* state, cudaStream_t stream);
-/// Appends the words of slots [begin, end) to words and counts, from KmerState::exported on.
-void launch_export(KmerTable table, std::uint64_t begin, std::uint64_t end, unsigned long long* words,
-                   unsigned long long* counts, KmerState* state, cudaStream_t stream);
+/// Adds to bins[c], of `most`, how many words came c times; to the last those that came more often.
+void launch_count_counts(KmerTable table, unsigned long long* bins, std::uint32_t most, cudaStream_t stream);
+/// Appends the words of slots [begin, end) that came `least` times to words and counts, from
+/// KmerState::exported on.
+void launch_export(KmerTable table, std::uint64_t begin, std::uint64_t end, std::uint64_t least,
+                   unsigned long long* words, unsigned long long* counts, KmerState* state,
+                   cudaStream_t stream);
 
 }  // namespace warploom::table

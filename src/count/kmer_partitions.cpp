@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "count/clock.hpp"
 #include "count/kmer_file.hpp"
 #include "count/kmer_listing.hpp"
 #include "count/kmer_resume.hpp"
@@ -23,6 +23,7 @@
 #include "count/kmer_word.hpp"
 #include "count/super_kmers.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -218,7 +219,7 @@ void tally_records(std::span<const char> records, int k, KmerTally<W>& tally) {
 
 template <class W>
 Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const bool writes = !options.database.empty();
   // While partitions are counted, the words of those that are wait to be sorted.
   const std::uint64_t most_memory = options.most_memory > 0 && writes
@@ -241,19 +242,28 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
   Counts counts;
   KmerListing<W> listing(options);
   std::mutex listed;
+  std::atomic<std::uint64_t> words_so_far = 0, different_so_far = 0;
+  const double stored = seconds_since(begin);
   Progress progress("counting", store.partitions(), "partitions");
   parallel_for(static_cast<std::int64_t>(store.partitions()), [&](std::int64_t number) {
     const auto partition = static_cast<std::size_t>(number);
     const std::uint64_t words = store.words(partition);
     if (words > 0) {
       KmerTally<W> tally;
-      tally.clear(std::min<std::uint64_t>(words / 4, 1 << 16));
+      // As many different ones as those before had, so that tables are no larger than need be.
+      const std::uint64_t before = words_so_far;
+      tally.clear(before == 0 ? std::min<std::uint64_t>(words / 4, 1 << 16)
+                              : static_cast<std::uint64_t>(static_cast<double>(words) *
+                                                           static_cast<double>(different_so_far) /
+                                                           static_cast<double>(before)));
       store.drain(partition, [&](std::span<const char> records) {
         if (options.canonical)
           tally_records<W, true>(records, options.k, tally);
         else
           tally_records<W, false>(records, options.k, tally);
       });
+      different_so_far += tally.different();
+      words_so_far += words;
       KmerListing<W> part(options);
       std::vector<KmerOf<W>> sorted;
       if (writes) sorted.reserve(tally.different());
@@ -270,6 +280,7 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
     }
     progress.advance();
   });
+  const double tallied = seconds_since(begin);
   if (writes) {
     sorter->write(*writer);
     writer->finish();
@@ -280,7 +291,10 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
   counts.bytes_in_file = store.bytes_in_file() + (writes ? sorter->bytes_in_file() : 0);
   counts.description = fmt::format("{} partitions by minimisers of {} bases on the CPU", store.partitions(),
                                    SuperKmers::minimiser_bases(options.k));
-  counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  counts.seconds = seconds_since(begin);
+  log(LogLevel::info,
+      fmt::format("{:.3f} s: reading and cutting {:.3f}, counting {:.3f}, sorting and writing {:.3f}",
+                  counts.seconds, stored, tallied - stored, counts.seconds - tallied));
   return counts;
 }
 

@@ -21,7 +21,7 @@ class KmerTally {
 
   /// Empty again, with room for about so many different words.
   void clear(std::uint64_t expected) {
-    places_.assign(std::max<std::size_t>(1024, std::bit_ceil(expected * 2)), Counted{});
+    places_.assign(std::max<std::size_t>(1024, std::bit_ceil(expected * 7 / 4)), Counted{});
     different_ = 0;
   }
 

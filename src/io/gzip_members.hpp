@@ -35,4 +35,26 @@ inline std::optional<std::size_t> told_length(std::string_view bytes) {
   return std::nullopt;
 }
 
+/// Bytes of the header of the gzip member (RFC 1952) that the bytes begin with; none: it is not whole, or has
+/// flags that nobody knows.
+inline std::optional<std::size_t> header_length(std::string_view bytes) {
+  constexpr unsigned kChecksum = 2, kExtra = 4, kName = 8, kComment = 16;
+  std::size_t length = 10;
+  if (bytes.size() < length || !bytes.starts_with("\x1f\x8b\x08")) return std::nullopt;
+  const auto flags = static_cast<unsigned char>(bytes[3]);
+  if (flags >= 2 * kComment) return std::nullopt;
+  if ((flags & kExtra) != 0) {
+    if (bytes.size() < length + 2) return std::nullopt;
+    length += 2 + little_endian(bytes, length, 2);
+  }
+  for (const unsigned text : {kName, kComment}) {
+    if ((flags & text) == 0) continue;
+    const std::size_t end = bytes.find('\0', length);
+    if (end == bytes.npos) return std::nullopt;
+    length = end + 1;
+  }
+  if ((flags & kChecksum) != 0) length += 2;
+  return length <= bytes.size() ? std::optional(length) : std::nullopt;
+}
+
 }  // namespace warploom::io

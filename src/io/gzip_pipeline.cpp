@@ -19,9 +19,13 @@
 namespace warploom::io {
 namespace {
 
-constexpr std::size_t kStored = 1 << 21;   // bytes of the stream that are held
-constexpr std::size_t kMembers = 1 << 18;  // bytes of members that a thread takes at once
-constexpr std::size_t kContent = 1 << 20;  // that one unpacks at once
+constexpr std::size_t kStored = 1 << 21;         // bytes of the stream that are held
+constexpr std::size_t kMembers = 1 << 18;        // bytes of members that a thread takes at once
+constexpr std::size_t kContent = 1 << 20;        // that one unpacks at once
+constexpr std::size_t kLongestHeader = 1 << 12;  // that is looked at
+// One thread of Inflater is as fast as three that decode ahead.
+constexpr unsigned kLeastThreads = 4;
+constexpr std::uint64_t kLong = 4 * ParallelMember::kPart;  // of a member that several threads unpack
 
 }  // namespace
 
@@ -34,6 +38,7 @@ GzipPipeline::GzipPipeline(InputStream stream, std::string head, unsigned thread
   stored_.resize(std::max(stored_.size(), kStored));
   if (log_enabled(LogLevel::info))
     log(LogLevel::info, fmt::format("{}: gzip is unpacked by {}", stream_.name(), Inflater::name()));
+  const std::lock_guard turn(turn_);  // the first thread starts others
   if (most_threads_ > 0) start_thread();
 }
 
@@ -47,7 +52,7 @@ GzipPipeline::~GzipPipeline() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-/// With the turn, or before there are others.
+/// With the turn.
 void GzipPipeline::start_thread() {
   threads_.emplace_back([this] { work(); });
 }
@@ -56,16 +61,22 @@ void GzipPipeline::work() {
   while (true) {
     Piece piece;
     std::uint64_t number = 0;
+    std::string memory;
     {
       const std::lock_guard turn(turn_);
       {
         std::unique_lock lock(pieces_mutex_);
         changed_.wait(lock, [&] { return stop_ || ended_ || made_ < given_ + pieces_.size(); });
         if (stop_ || ended_) return;
+        if (!spare_.empty()) {
+          memory = std::move(spare_.back());
+          spare_.pop_back();
+        }
       }
       number = made_++;
       piece = next_piece();
-      if (!piece.members.empty() && threads_.size() < most_threads_) start_thread();
+      if (piece.member) piece.content = std::move(memory);
+      if ((!piece.members.empty() || piece.member) && threads_.size() < most_threads_) start_thread();
     }
     unpack(piece);
     const std::lock_guard lock(pieces_mutex_);
@@ -79,8 +90,11 @@ void GzipPipeline::work() {
 GzipPipeline::Piece GzipPipeline::next_piece() {
   Piece piece;
   try {
+    if (member_ && take_part(piece)) return piece;
     piece.begin = position_;
     if (!within_member_) take_members(piece);
+    if (piece.members.empty() && !within_member_) begin_parallel();
+    if (member_ && take_part(piece)) return piece;
     if (piece.members.empty()) inflate_some(piece);
     if (!within_member_) skip_zeros();
     piece.last = !within_member_ && begin_ == end_ && stream_ended_;
@@ -118,6 +132,39 @@ void GzipPipeline::take_members(Piece& piece) {
   piece.members = left().substr(0, size);
   begin_ += size;
   position_ += size;
+}
+
+/// Where a member begins that is long, as far as one can know.
+void GzipPipeline::begin_parallel() {
+  if (most_threads_ < kLeastThreads || !members_are_long_ || !stream_.any_place()) return;
+  skip_zeros();
+  if (*stream_.size() - std::min(*stream_.size(), position_) < kLong) return;
+  refill(kLongestHeader);
+  if (const auto header = header_length(left()); header && !told_length(left()))
+    member_ = std::make_shared<ParallelMember>(stream_, position_ + *header);
+}
+
+/// @return false: the member has ended, and what follows it is next
+bool GzipPipeline::take_part(Piece& piece) {
+  if (!member_->ended())
+    if (const auto part = member_->next()) {
+      piece.member = member_;
+      piece.part = *part;
+      piece.taken = part->end;
+      return true;
+    }
+  if (!member_->wait_for_end()) {  // what is wrong is in another piece
+    ended_ = true;
+    piece.last = true;
+    return true;
+  }
+  members_are_long_ = member_->end() - member_->begin() >= kLong;
+  position_ = member_->end();
+  member_.reset();
+  stream_.go_to(position_);
+  begin_ = end_ = 0;
+  stream_ended_ = false;
+  return false;
 }
 
 void GzipPipeline::inflate_some(Piece& piece) {
@@ -163,6 +210,17 @@ void GzipPipeline::skip_zeros() {
 }
 
 void GzipPipeline::unpack(Piece& piece) const {
+  if (piece.member) {
+    try {
+      piece.made = piece.member->unpack(piece.part, std::move(piece.content));
+      piece.content = std::move(piece.made.content);
+      if (!piece.made.wrong.empty()) refuse(piece.made.wrong, piece.made.at);
+    } catch (...) {
+      piece.error = std::current_exception();
+      piece.member->stop();
+    }
+    return;
+  }
   if (piece.members.empty() || piece.error) return;
   try {
     const std::string_view members = piece.members;
@@ -211,6 +269,19 @@ GzipPipeline::Piece& GzipPipeline::wait_for_piece() {
   return piece;
 }
 
+/// With the part that ends it, the checksum of a member.
+void GzipPipeline::check_member(Piece& piece) {
+  crc_ = joined_crc32(crc_, piece.made.crc, piece.content.size());
+  bytes_ += static_cast<std::uint32_t>(piece.content.size());
+  if (!piece.made.ends) return;
+  if (crc_ != piece.made.told_crc || bytes_ != piece.made.told_bytes) try {
+      refuse("does not fit its checksum", piece.member->end());
+    } catch (...) {
+      piece.error = std::current_exception();
+    }
+  crc_ = bytes_ = 0;
+}
+
 std::size_t GzipPipeline::read(std::span<char> buffer) {
   std::size_t filled = 0;
   while (filled < buffer.size()) {
@@ -224,6 +295,7 @@ std::size_t GzipPipeline::read(std::span<char> buffer) {
     Piece& piece = wait_for_piece();
     {
       const std::lock_guard lock(pieces_mutex_);
+      if (current_.member && spare_.size() < pieces_.size()) spare_.push_back(std::move(current_.content));
       current_ = std::move(piece);
       piece = {};
       ++given_;
@@ -231,6 +303,7 @@ std::size_t GzipPipeline::read(std::span<char> buffer) {
     changed_.notify_all();
     current_given_ = 0;
     taken_ = current_.taken;
+    if (current_.member && !current_.error) check_member(current_);
     if (current_.error) current_.content.clear();
   }
   return filled;

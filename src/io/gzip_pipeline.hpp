@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -11,12 +12,13 @@
 
 #include "core/input_stream.hpp"
 #include "io/inflater.hpp"
+#include "io/parallel_member.hpp"
 
 namespace warploom::io {
 
 /// What gzip of one or more members holds, from the first byte to the last, unpacked ahead by threads of its
-/// own: by one, and by as many as are given where headers say how long members are (bgzip, gzip() here). What
-/// comes through a pipe is unpacked by the thread that reads.
+/// own, as many as are given where headers say how long members are (bgzip, gzip() here) and where a member
+/// is long (ParallelMember); else by one. What comes through a pipe is unpacked by the thread that reads.
 class GzipPipeline {
  public:
   /// @param head  bytes that were taken off the stream
@@ -33,9 +35,12 @@ class GzipPipeline {
  private:
   struct Piece {
     std::string content = {};
-    std::string members = {};  // whole ones that are not unpacked yet
-    std::uint64_t begin = 0;   // of them
-    std::uint64_t taken = 0;   // when it was made
+    std::string members = {};                     // whole ones that are not unpacked yet
+    std::uint64_t begin = 0;                      // of them
+    std::shared_ptr<ParallelMember> member = {};  // a part of it is to be unpacked, `part`
+    ParallelMember::Part part = {};
+    ParallelMember::Made made = {};  // but for its content
+    std::uint64_t taken = 0;         // when it was made
     std::exception_ptr error = {};
     bool last = false, ready = false;
   };
@@ -46,6 +51,9 @@ class GzipPipeline {
   bool refill(std::size_t least);
   void take_members(Piece& piece);
   void inflate_some(Piece& piece);
+  void begin_parallel();
+  bool take_part(Piece& piece);
+  void check_member(Piece& piece);
   void skip_zeros();
   void unpack(Piece& piece) const;
   Piece& wait_for_piece();
@@ -63,11 +71,14 @@ class GzipPipeline {
   bool within_member_ = false, ended_ = false, stream_ended_ = false;
   std::uint64_t made_ = 0;  // pieces
   unsigned most_threads_;
+  std::shared_ptr<ParallelMember> member_;  // whose parts are taken
+  bool members_are_long_ = true;
 
   std::mutex pieces_mutex_;
   std::condition_variable changed_;
-  std::vector<Piece> pieces_;  // a ring
-  std::uint64_t given_ = 0;    // pieces
+  std::vector<Piece> pieces_;       // a ring
+  std::vector<std::string> spare_;  // contents that were read, whose memory is there already
+  std::uint64_t given_ = 0;         // pieces
   bool stop_ = false;
   std::vector<std::thread> threads_;
 
@@ -75,6 +86,7 @@ class GzipPipeline {
   Piece current_;
   std::size_t current_given_ = 0;
   std::uint64_t taken_ = 0;
+  std::uint32_t crc_ = 0, bytes_ = 0;  // of the member whose parts are given
 };
 
 }  // namespace warploom::io

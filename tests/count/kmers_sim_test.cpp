@@ -22,6 +22,7 @@ using sim::Schedule;
 using Map = std::map<std::uint64_t, std::uint64_t>;
 
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
+constexpr std::uint32_t kBins = 2100;  // more than a block counts by itself
 constexpr std::uint32_t kTile = 4096;  // kKmerTile of kmer_kernels.hpp, which only nvcc can read
 
 struct State {
@@ -103,18 +104,28 @@ class Simulator {
     const std::uint64_t end = std::uint64_t{2} << bits, half = end / 2 - 100;
     for (const auto& [from, to] : {std::pair<std::uint64_t, std::uint64_t>{0, half}, {half, end}})
       launch("export_words", static_cast<unsigned>((to - from + 255) / 256), 256,
-             sim::Arguments().add(more_at).add(from).add(to).add(found_at).add(counts_at).add(state_at),
+             sim::Arguments().add(more_at).add(from).add(to).add(least).add(found_at).add(counts_at).add(
+                 state_at),
              schedule);
+    std::vector<std::uint64_t> bins(kBins);
+    const sim::Address bins_at = machine_.upload(std::span(bins));
+    launch("count_counts", 3, 256, sim::Arguments().add(more_at).add(end).add(bins_at).add(kBins), schedule);
+    machine_.download(bins_at, std::span(bins));
+    how_often = bins;
     machine_.download(state_at, std::span(&state, 1));
     machine_.download(found_at, std::span(found));
     machine_.download(counts_at, std::span(counts));
     Map map;
     for (std::uint64_t at = 0; at < state.exported; ++at)
       EXPECT_TRUE(map.emplace(found[at], counts[at]).second);
-    EXPECT_EQ(state.different, 2 * state.exported);  // counted once, and once as they moved
+    if (least == 1) {
+      EXPECT_EQ(state.different, 2 * state.exported);  // counted once, and once as they moved
+    }
     return map;
   }
   State state;
+  std::vector<std::uint64_t> how_often;  // [c]: how many words came c times
+  std::uint64_t least = 1;               // of those that are exported
 
  private:
   void launch(const std::string& kernel, unsigned grid, unsigned block, const sim::Arguments& arguments,
@@ -166,6 +177,9 @@ TEST(KmersSim, AreThoseOfAMap) {
         std::uint64_t total = 0;
         for (const auto& [word, count] : wanted) total += count;
         EXPECT_EQ(simulator.state.total, total);
+        std::vector<std::uint64_t> how_often(kBins);
+        for (const auto& [word, count] : wanted) ++how_often[std::min<std::uint64_t>(count, kBins - 1)];
+        EXPECT_EQ(simulator.how_often, how_often);
         EXPECT_EQ(simulator.state.odd, 0u);
         EXPECT_EQ(simulator.state.full, 0u);
       }
@@ -179,6 +193,16 @@ TEST(KmersSim, TextThatIsNotFourLinesARecordIsSaidToBeOdd) {
     simulator.count(text, true, 3, true, 10, Schedule::in_order);
     EXPECT_NE(simulator.state.odd, 0u) << text;
   }
+}
+
+TEST(KmersSim, ThoseThatCameSeldomStayThere) {
+  const std::string text = reads(2, false);
+  Map wanted = words(text, false, 3, true);
+  std::erase_if(wanted, [](const auto& word) { return word.second < 120; });
+  ASSERT_GT(wanted.size(), 3u);
+  Simulator simulator;
+  simulator.least = 120;
+  EXPECT_EQ(simulator.count(text, false, 3, true, 10, Schedule::in_order), wanted);
 }
 
 TEST(KmersSim, AFullTableIsSaid) {

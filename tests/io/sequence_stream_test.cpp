@@ -2,14 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <libdeflate.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "io/deflate_decoder.hpp"
 #include "io/scratch.hpp"
+#include "io/unpacked_stream.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/io/gzip.hpp"
 
@@ -190,6 +194,90 @@ TEST_F(PackedStreams, ADamagedBlockIsNamedByItsPlace) {
   for (std::size_t k = 0; k < 20; ++k) place += blocks[k].size();
   expect_refusal(joined(), "reads: the gzip stream is corrupt (near byte " + std::to_string(place) + ")");
   expect_refusal(joined().substr(0, place - 10), "reads: the gzip stream is cut off");
+}
+
+/// One member that does not say how long it is, as gzip(1) writes it. @param level  of libdeflate; 0: stored
+std::string one_member(const std::string& content, int level) {
+  const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> compressor(
+      libdeflate_alloc_compressor(level), &libdeflate_free_compressor);
+  std::string packed(libdeflate_gzip_compress_bound(compressor.get(), content.size()), '\0');
+  packed.resize(libdeflate_gzip_compress(compressor.get(), content.data(), content.size(), packed.data(),
+                                         packed.size()));
+  return packed;
+}
+
+/// Of members so long that several threads decode them ahead.
+class LongMembers : public PackedStreams {
+ protected:
+  LongMembers() {
+    std::mt19937 random(6);
+    for (int k = 0; k < 30'000; ++k) {
+      std::string bases, qualities;
+      for (std::size_t left = random() % 200; left > 0; --left) {
+        bases += "ACGT"[random() % 4];
+        qualities += static_cast<char>('5' + random() % 20);
+      }
+      text += "@read" + std::to_string(k) + "\n" + bases + "\n+\n" + qualities + "\n";
+      if (k == 20'000) {  // what is much shorter packed
+        for (int j = 0; j < 2'000; ++j)
+          text += "@A\n" + std::string(500, 'A') + "\n+\n" + std::string(500, 'I') + "\n";
+      }
+    }
+  }
+  static std::string unpacked(const std::string& packed) {
+    UnpackedStream stream(packed, "reads", 6);
+    std::string all;
+    for (std::string buffer(1'000'000, '\0'); const std::size_t got = stream.read(buffer);)
+      all.append(buffer, 0, got);
+    return all;
+  }
+  static void expect_refused(const std::string& packed, const std::string& says) {
+    EXPECT_THAT([&] { unpacked(packed); }, ThrowsMessage<BadInput>(HasSubstr(says)));
+  }
+  std::string text;
+};
+
+TEST_F(LongMembers, AreWhatWasPacked) {
+  for (const int level : {0, 1, 6}) EXPECT_TRUE(unpacked(one_member(text, level)) == text) << level;
+  const std::string packed = one_member(text, 1), few = text.substr(0, 5), zeros(100, '\0');
+  ASSERT_GT(packed.size(), 2'500'000u);
+  EXPECT_TRUE(unpacked(packed + one_member(few, 6) + packed + zeros) == text + few + text);
+  EXPECT_TRUE(unpacked(packed + gzip(text, 1) + packed) == text + text + text);
+  // More than a part is let hold ahead.
+  const std::string mixed = text + std::string(20'000'000, 'A') + text;
+  EXPECT_TRUE(unpacked(one_member(mixed, 1)) == mixed);
+}
+
+TEST_F(LongMembers, ThatAreBrokenAreRefused) {
+  const std::string packed = one_member(text, 1);
+  for (const std::size_t cut : {packed.size() - 1, packed.size() - 8, packed.size() - 9, packed.size() / 2,
+                                packed.size() / 2 + 1000, std::size_t{2'200'000}})
+    expect_refused(packed.substr(0, cut), "is cut off");
+  std::mt19937 random(7);
+  for (int round = 0; round < 8; ++round) {
+    std::string broken = packed;
+    broken[20 + random() % (packed.size() - 20)] ^= static_cast<char>(1 << random() % 8);
+    expect_refused(broken, "the gzip stream");
+  }
+  std::string longer = packed;
+  longer[packed.size() - 1] ^= 1;
+  expect_refused(longer, "does not fit its checksum");
+}
+
+/// Whatever bytes come, decoding ends within them.
+TEST_F(LongMembers, OfNoDeflateEndSomewhere) {
+  std::mt19937 random(8);
+  std::string bytes(100'000 + DeflateDecoder::kPadding, '\0');
+  for (int round = 0; round < 50; ++round) {
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    bytes[0] = static_cast<char>((bytes[0] & ~7) | (round % 3) << 1);
+    DeflateSymbols symbols;
+    symbols.begin_unknown();
+    DeflateDecoder decoder(0);
+    decoder.run({bytes.data(), 100'000}, 0, round % 2 == 0, {.most = 1 << 20}, symbols);
+    EXPECT_LE(decoder.bit(), 800'000u);
+    EXPECT_LE(symbols.used, symbols.room);
+  }
 }
 
 TEST_F(PackedStreams, AStreamThatIsLeftEndsItsThreads) {

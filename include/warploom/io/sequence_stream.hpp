@@ -42,9 +42,9 @@ class FastqText {
 /// pipes, of gzip. Which format a file has, its first letter tells ('>' or ';', '@'). Lines end in LF or
 /// CRLF; sequences and qualities may have several; blank lines between records, a byte order mark and FASTA's
 /// lines that begin with ';' are skipped. One call at a time: a second one at once throws BadInput, and so
-/// does one of a stream that was moved from. Files of gzip are unpacked ahead by a thread of their own, and
-/// by as many as threads() was when the stream was made where members say how long they are (bgzip, gzip()
-/// here).
+/// does one of a stream that was moved from. Files of gzip are unpacked ahead by threads of their own, as
+/// many as threads() was when the stream was made; of fewer than four, one unpacks members that do not say
+/// how long they are (bgzip's and gzip()'s do).
 class SequenceStream {
  public:
   static constexpr char kEnd = '\n';  ///< follows each sequence in a piece
