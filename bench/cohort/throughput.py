@@ -5,8 +5,8 @@
                                [--side 128] [--at-once 4,8,16] [--cores 1,2,4,8,16] [--out FILE.json]
 
 makes tensor images (six volumes of side^3, float32: ellipsoids whose axes turn from place to place, with noise, in a ball that holds 37 % of the voxels, and 0 around it), has the
-tensors denoised and all maps written, each way several times, and says images a second. --cores repeats it on so many of
-the processors. The folder's file system and device are part of the result.
+tensors denoised and all maps written, each way several times, and says images a second. --device cuda:0,1 deals the images of the
+cohort out to GPUs; --options has more words for `denoise`. --cores repeats it on so many of the processors. The folder's file system and device are part of the result.
 """
 import argparse
 import json
@@ -72,6 +72,7 @@ def main():
     parser.add_argument("--side", type=int, default=128)
     parser.add_argument("--folder", type=Path, required=True, help="made, and removed at the end")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--options", default="", help="more words of denoise, as '--regulariser tgv'")
     parser.add_argument("--gzip", action="store_true")
     parser.add_argument("--at-once", default="8")
     parser.add_argument("--cores", default="")
@@ -90,8 +91,10 @@ def main():
             write_tensors(path, arguments.side, k, 1 if arguments.gzip else None)
         else:
             shutil.copy(inputs / f"sub{k % distinct:03d}.{ending}", path)
-    verb = ["--order", "fsl", "--maps", "all", "--format", ending, "--device", arguments.device]
-    result = {"images": arguments.images, "side": arguments.side, "format": ending, "device": arguments.device,
+    several = "," in arguments.device or arguments.device.endswith("all")
+    verb = ["--order", "fsl", "--maps", "all", "--format", ending] + arguments.options.split()
+    each = verb + ["--device", "cuda" if several else arguments.device]
+    result = {"images": arguments.images, "side": arguments.side, "format": ending, "device": arguments.device, "options": arguments.options,
               "disk": disk_of(folder), "bytes in": sum(p.stat().st_size for p in inputs.iterdir()), "runs": []}
     every = sorted(os.sched_getaffinity(0))
     for cores in [int(c) for c in arguments.cores.split(",")] if arguments.cores else [len(every)]:
@@ -100,14 +103,15 @@ def main():
         for _ in range(arguments.rounds):
             shutil.rmtree(results, ignore_errors=True)
             if arguments.singly:
-                seconds = sum(seconds_of(pinned + [arguments.tool, "denoise", inputs / f"sub{k:03d}.{ending}", "-q", "-o", results / f"sub{k:03d}"] + verb)
+                seconds = sum(seconds_of(pinned + [arguments.tool, "denoise", inputs / f"sub{k:03d}.{ending}", "-q", "-o", results / f"sub{k:03d}"] + each)
                               for k in range(arguments.singly))
                 singly.append(arguments.singly / seconds)
             for at_once in arguments.at_once.split(","):
                 at_once = min(int(at_once), cores) if arguments.device == "cpu" else int(at_once)
                 shutil.rmtree(results, ignore_errors=True)
-                seconds = seconds_of(pinned + [arguments.tool, "cohort", inputs, "-o", results, "-q", "--at-once", str(at_once), "--",
-                                               "denoise", "{}", "-o", "{out}"] + verb)
+                seconds = seconds_of(pinned + [arguments.tool, "cohort", inputs, "-o", results, "-q", "--at-once", str(at_once)] +
+                                     (["--device", arguments.device] if several else []) +
+                                     ["--", "denoise", "{}", "-o", "{out}"] + (verb if several else each))
                 together.setdefault(at_once, []).append(arguments.images / seconds)
         result["runs"].append({"cores": cores, "one by one [1/s]": singly, "cohort [1/s] by images at once": together})
         print(json.dumps(result["runs"][-1]), flush=True)

@@ -1,4 +1,5 @@
-// gpu_bench_imaging_several: how much faster is total-variation denoising on several GPUs than on one?
+// gpu_bench_imaging_several: how much faster are total-variation denoising and, with --segment, the convex
+// segmentation of a volume on several GPUs than on one?
 //
 // For each size and number of devices: time of one pass of Solver::accelerated (or of --solver) between two
 // events of the first device, over passes that are all alike; the bound by bytes (96 a voxel at the bandwidth
@@ -20,6 +21,7 @@
 #include "../json_records.hpp"
 #include "core/cuda/peers.hpp"
 #include "imaging/host_floats.hpp"
+#include "imaging/segment_convex.hpp"
 #include "imaging/tv_cuda.hpp"
 #include "warploom/core/threads.hpp"
 #include "warploom/imaging/image.hpp"
@@ -30,7 +32,8 @@ namespace {
 struct Options {
   std::vector<int> sizes{256, 512};
   int rounds = 3, passes = 4 * kLogLength, most = 0, chunk = 0;
-  bool shared = false;
+  std::uint64_t memory = 0;  // of a GPU [MiB]; less than the image needs makes slabs
+  bool shared = false, segment = false;
   Solver solver = Solver::accelerated;
   std::string json;
 };
@@ -155,6 +158,69 @@ std::vector<Device> first_devices(int count, bool shared) {
   return devices;
 }
 
+/// Twenty iterations of the convex segmentation between two looks, and a look's sums.
+void segment(const Options& options, int most, const Links& links, JsonRecords& report) {
+  report.list("segmentation");
+  for (const int n : options.sizes) {
+    const Grid grid{n, n, n};
+    const std::int64_t voxels = grid.voxels();
+    const HostFloats values(voxels), result(voxels);
+    parallel_for(std::int64_t{n} * n, [&](std::int64_t row) {
+      for (std::int64_t x = 0; x < n; ++x) {
+        const bool in = ((x / 32 + row % n / 32 + row / n / 32) & 1) != 0;
+        values.get()[row * n + x] =
+            0.5F + (in ? 0.15F : -0.15F) + 0.2F * noise(static_cast<std::uint64_t>(row * n + x));
+      }
+    });
+    const DeviceArray<float> image = make_device<float>(static_cast<std::size_t>(voxels));
+    cuda_check(cudaMemcpy(image.get(), values.get(), static_cast<std::size_t>(voxels) * sizeof(float),
+                          cudaMemcpyDefault),
+               "cudaMemcpy");
+    const ConvexProblem problem{
+        .grid = grid, .edges = edges_of(relative_spacing(grid)), .image = image.get(), .mask = nullptr};
+    double alone[2] = {};
+    std::uint64_t expected = 0;
+    SetSums first;
+    for (int count = 1; count <= most; ++count) {
+      std::vector<double> samples, looks;
+      bool same = true;
+      std::uint64_t bytes = 0;
+      for (int round = 0; round < options.rounds; ++round) {
+        const auto backend = convex_cuda(problem, first_devices(count, options.shared));
+        backend->begin(0.1F);
+        backend->iterate(20);  // what is loaded first
+        const auto seconds_of = [&](const auto& work) {
+          const double before = backend->seconds();
+          work();
+          return backend->seconds() - before;
+        };
+        samples.push_back(seconds_of([&] { backend->iterate(20); }) / 20);
+        SetSums sums;
+        looks.push_back(seconds_of([&] { sums = backend->measure(0.5F); }));
+        bytes = backend->device_bytes();
+        cuda_check(cudaMemcpy(result.get(), backend->v(), static_cast<std::size_t>(voxels) * sizeof(float),
+                              cudaMemcpyDefault),
+                   "cudaMemcpy");
+        const std::uint64_t hash = hash_of(result.get(), voxels);
+        if (count == 1 && round == 0) expected = hash, first = sums;
+        same = same && hash == expected && sums.inside == first.inside && sums.length == first.length &&
+               sums.excess == first.excess;
+      }
+      const double seconds = median(samples), look = median(looks);
+      if (count == 1) alone[0] = seconds, alone[1] = look;
+      // Dual: v, and p to and fro; primal: image, v to and fro, v on, and p.
+      const double floor = (4.0 * (1 + 2 * 13) + 4.0 * (1 + 3 + 13)) * double(voxels) / count / links.copy;
+      report.add(
+          "{\"size\": " + std::to_string(n) + ", \"devices\": " + std::to_string(count) +
+          ", \"us\": " + json_number(seconds * 1e6) + ", \"times\": " + json_number(alone[0] / seconds) +
+          ", \"floor_us\": " + json_number(floor * 1e6) + ", \"measure_us\": " + json_number(look * 1e6) +
+          ", \"measure_times\": " + json_number(alone[1] / look) + ", \"device_bytes\": " +
+          std::to_string(bytes) + ", \"same_bits\": " + (same ? "true" : "false") + "}");
+      if (!same) throw Error("results differ between numbers of devices, or from run to run");
+    }
+  }
+}
+
 void run(const Options& options) {
   int gpus = 0;
   cuda_check(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
@@ -169,6 +235,11 @@ void run(const Options& options) {
   report.add("{\"name\": \"" + std::string(device.name) + "\", \"count\": " + std::to_string(gpus) +
              ", \"copy_gb_per_s\": " + json_number(links.copy * 1e-9) +
              ", \"peer_copy_gb_per_s\": " + json_number(links.peer * 1e-9) + "}");
+  if (options.segment) {
+    segment(options, most, links, report);
+    if (!options.json.empty()) std::ofstream(options.json) << report.text();
+    return;
+  }
   const double bytes_a_voxel = options.solver == Solver::accelerated ? 96
                                : options.solver == Solver::descent   ? 72
                                                                      : 336;
@@ -187,6 +258,7 @@ void run(const Options& options) {
       TvOutcome outcome;
       for (int round = 0; round < options.rounds; ++round) {
         fill(n, nullptr, image.get());
+        const RunScope scope({.memory = options.memory << 20});
         outcome = minimise_cuda(problem, image.get(), first_devices(count, options.shared),
                                 {.chunk = options.chunk, .split_from = 0});
         if (static_cast<int>(outcome.history.size()) != options.passes)
@@ -231,6 +303,8 @@ int main(int argc, char** argv) {
       };
       if (argument == "--shared")
         options.shared = true;
+      else if (argument == "--segment")
+        options.segment = true;
       else if (const char* sizes = value("--sizes=")) {
         options.sizes.clear();
         for (char* at = const_cast<char*>(sizes); *at != '\0'; at += *at == ',' ? 1 : 0)
@@ -241,6 +315,8 @@ int main(int argc, char** argv) {
         options.passes = std::max(1, std::atoi(passes));
       else if (const char* devices = value("--devices="))
         options.most = std::max(1, std::atoi(devices));
+      else if (const char* memory = value("--memory="))
+        options.memory = std::strtoull(memory, nullptr, 10);
       else if (const char* chunk = value("--chunk="))
         options.chunk = std::atoi(chunk);
       else if (const char* solver = value("--solver="))
@@ -250,8 +326,8 @@ int main(int argc, char** argv) {
       else {
         std::fprintf(
             stderr,
-            "usage: %s [--sizes=N,N] [--devices=MOST] [--shared] [--solver=NAME] [--rounds=N] [--passes=N] "
-            "[--chunk=PLANES] [--json=FILE]\n",
+            "usage: %s [--sizes=N,N] [--devices=MOST] [--shared] [--segment] [--solver=NAME] [--rounds=N] [--passes=N] "
+            "[--chunk=PLANES] [--memory=MIB] [--json=FILE]\n",
             argv[0]);
         return 2;
       }

@@ -11,6 +11,7 @@
 #include "core/automatic_device.hpp"
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
+#include "core/several_devices.hpp"
 #include "imaging/segment_work.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
@@ -170,19 +171,22 @@ void refuse_classes(const SegmentOptions& options) {
 Segmentation segment(const ImageView& image, const SegmentOptions& given) try {
   check(image, given);
   const bool gpu_can = given.classes <= 2 || gpu_pays(given.run, 0, 1);  // or is named, and refuses
-  const DeviceScope scope(given.run, "a segmentation", kBuiltWithCuda && gpu_can);
+  const DevicesScope scope(given.run, kBuiltWithCuda && gpu_can);
+  if (given.method == Method::level_set || given.classes > 2)
+    one_device(scope.devices(), given.classes > 2 ? "a segmentation into more than two classes"
+                                                  : "a segmentation by a level set");
+  const Device device = scope.devices().front();
   const SegmentOptions options = usual_options(given, image.grid);
-  require_memory_for(
-      static_cast<std::uint64_t>(image.grid.voxels()),
-      static_cast<std::uint64_t>(scope.device().is_gpu() ? 5 : bytes_a_voxel(options, image.grid)),
-      "a segmentation");
-  if (scope.device().is_gpu()) refuse_classes(options);
+  require_memory_for(static_cast<std::uint64_t>(image.grid.voxels()),
+                     static_cast<std::uint64_t>(scope.on_gpu() ? 5 : bytes_a_voxel(options, image.grid)),
+                     "a segmentation");
+  if (scope.on_gpu()) refuse_classes(options);
   Segmentation out;
   if (options.classes > 2) {
     ScaledImage scaled = scaled_image(image, options.mask);
     const std::int64_t voxels = scaled.voxels;
     out = segment_classes(image, std::move(scaled), options);
-    out.report.device = scope.device();
+    out.report.device = device;
     out.report.method = options.method;
     out.report.voxels = voxels;
     return out;
@@ -193,16 +197,16 @@ Segmentation segment(const ImageView& image, const SegmentOptions& given) try {
     return SegmentResults{out.mask.data(), out.level_set.data.data()};
   };
 #if defined(WARPLOOM_HAVE_CUDA)
-  if (scope.device().is_gpu()) {
-    const auto work = segment_work_cuda(image, options.mask, nullptr);
-    out.report = segment(*work, options, scope.device());
+  if (scope.on_gpu()) {
+    const auto work = segment_work_cuda(image, options.mask, nullptr, scope.devices());
+    out.report = segment(*work, options, device);
     work->fetch(results());
     out.report.transfer_seconds = work->transfer_seconds();
     return out;
   }
 #endif
-  const auto work = segment_work_cpu(image, options.mask, results());
-  out.report = segment(*work, options, scope.device());
+  const auto work = segment_work_cpu(image, options.mask, results(), scope.devices().size());
+  out.report = segment(*work, options, device);
   return out;
 } catch (const std::bad_alloc&) {
   out_of_memory(image, given);

@@ -218,6 +218,7 @@ TwoSides two_sides(SegmentWork& work, const SegmentOptions& options, double nois
   if (best.found) r.sizes = {work.scale().voxels - best.sums.inside, best.sums.inside};
   r.seconds = backend->seconds();
   r.device_bytes = backend->device_bytes();
+  r.devices = backend->devices();
   return out;
 }
 

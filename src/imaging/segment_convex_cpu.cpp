@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/instruction_sets.hpp"
@@ -16,7 +18,7 @@ constexpr std::int64_t kConvexPieceVoxels = 1 << 14;
 
 /// v and its extrapolation [nz, ny, nx]; p for each edge [nz, ny, nx + 2], with a 0 before and behind each
 /// row, so that no voxel is a special case. p is 0 on edges that would leave the image.
-class Cpu final : public ConvexBackend {
+class Cpu final : public ConvexSlab {
  public:
   explicit Cpu(const ConvexProblem& problem)
       : problem_(problem),
@@ -24,6 +26,8 @@ class Cpu final : public ConvexBackend {
         ny_(problem.grid.ny),
         rows_(problem.grid.ny * problem.grid.nz),
         stride_(nx_ + 2),
+        first_(problem.first),
+        end_(problem.planes == 0 ? problem.grid.nz : problem.first + problem.planes),
         rows_per_piece_(std::max<std::int64_t>(1, kConvexPieceVoxels / nx_)),
         v_(problem.image, problem.image + rows_ * nx_),
         extrapolated_(v_),
@@ -35,15 +39,19 @@ class Cpu final : public ConvexBackend {
     }
   }
 
+  void connect(const ConvexSlab* lower, const ConvexSlab* upper) override {
+    lower_ = static_cast<const Cpu*>(lower), upper_ = static_cast<const Cpu*>(upper);
+  }
+
   void begin(float lambda) override { lambda_ = lambda, steps_ = first_steps(problem_.edges); }
 
   void iterate(int count) override {
     const Timer timer(seconds_);
     for (int k = 0; k < count; ++k) {
-      for_rows([&](std::int64_t, std::int64_t row) { update_dual(row); });
+      for_rows(0, end_ * ny_, [&](std::int64_t row) { update_dual(row); });  // of the plane below, too
       ConvexSteps next = steps_;
       next_steps(next);
-      for_rows([&](std::int64_t, std::int64_t row) {
+      for_rows(first_ * ny_, end_ * ny_, [&](std::int64_t row) {
         PrimalRow primal = primal_row(row);
         primal.tau = steps_.tau, primal.theta = next.theta;
         update_primal_row_(primal);
@@ -53,15 +61,23 @@ class Cpu final : public ConvexBackend {
     }
   }
 
+  void take_extrapolated() override {
+    take([](const Cpu& slab) { return slab.extrapolated_.data(); }, extrapolated_);
+  }
+  void take_v() override {
+    take([](const Cpu& slab) { return slab.v_.data(); }, v_);
+  }
+
+  void ask_levels() override {}
   LevelSums levels() override {
     const Timer timer(seconds_);
     // A table each for a few large parts of the image: sums of whole numbers, whose order does not matter.
     constexpr std::int64_t kParts = 16;
     std::vector<LevelSums> parts(static_cast<std::size_t>(kParts));
-    const std::int64_t voxels = std::ssize(v_);
+    const std::int64_t begin = first_ * ny_ * nx_, voxels = (end_ - first_) * ny_ * nx_;
     parallel_for(kParts, [&](std::int64_t part) {
       LevelSums& sums = parts[static_cast<std::size_t>(part)];
-      for (std::int64_t i = voxels * part / kParts; i < voxels * (part + 1) / kParts; ++i) {
+      for (std::int64_t i = begin + voxels * part / kParts; i < begin + voxels * (part + 1) / kParts; ++i) {
         const auto at = static_cast<std::size_t>(i);
         if (!counts_.empty() && counts_[at] == 0) continue;
         const auto level = static_cast<std::size_t>(level_of(v_[at]));
@@ -80,31 +96,62 @@ class Cpu final : public ConvexBackend {
     return parts[0];
   }
 
-  SetSums sides(float threshold) override {
-    return summed([&](std::int64_t row, SetSums& sums) { count_row(row, threshold, sums); });
+  void ask_sides(float threshold) override { threshold_ = threshold; }
+  SetSums sides() override {
+    SetSums total;
+    for (const SetSums& plane :
+         summed([&](std::int64_t row, SetSums&sums) { count_row(row, threshold_, sums); }))
+      total.inside += plane.inside, total.sum += plane.sum;
+    return total;
   }
 
-  SetSums measure(float threshold) override {
-    return summed([&](std::int64_t row, SetSums& sums) { measure_row(row, threshold, sums); });
+  void ask_measure(float threshold) override { threshold_ = threshold; }
+  std::vector<SetSums> measure() override {
+    return summed([&](std::int64_t row, SetSums& sums) { measure_row(row, threshold_, sums); });
   }
 
-  const float* v() const override { return v_.data(); }
+  const float* v(const std::vector<std::unique_ptr<ConvexSlab>>& all) override {
+    if (all.size() == 1) return v_.data();
+    whole_.clear();
+    for (const auto& slab : all) {
+      const auto& own = static_cast<const Cpu&>(*slab);
+      whole_.insert(whole_.end(), own.v_.data() + own.first_ * ny_ * nx_,
+                    own.v_.data() + own.end_ * ny_ * nx_);
+    }
+    return whole_.data();
+  }
   double seconds() const override { return seconds_; }
 
  private:
-  /// Adds up what body(row, sums) finds, by pieces: the same whatever the number of threads.
+  /// The neighbours' planes next to its own.
+  template <class ValuesOf>
+  void take(const ValuesOf& values_of, std::vector<float>& own) {
+    const std::int64_t plane = ny_ * nx_;
+    if (lower_ != nullptr)
+      std::copy_n(values_of(*lower_) + (lower_->end_ - 1) * plane, plane, own.data() + (first_ - 1) * plane);
+    if (upper_ != nullptr)
+      std::copy_n(values_of(*upper_) + upper_->first_ * plane, plane, own.data() + end_ * plane);
+  }
+
+  /// Adds up what body(row, sums) finds, by pieces of a plane: the same whatever the number of threads and
+  /// slabs.
   template <class Body>
-  SetSums summed(const Body& body) {
+  std::vector<SetSums> summed(const Body& body) {
     const Timer timer(seconds_);
-    std::vector<SetSums> parts(static_cast<std::size_t>(pieces()));
-    for_rows(
-        [&](std::int64_t piece, std::int64_t row) { body(row, parts[static_cast<std::size_t>(piece)]); });
-    SetSums total;
-    for (const SetSums& part : parts) {
-      total.inside += part.inside, total.sum += part.sum;
-      total.length += part.length, total.excess += part.excess;
+    const std::int64_t pieces = (ny_ + rows_per_piece_ - 1) / rows_per_piece_;
+    std::vector<SetSums> parts(static_cast<std::size_t>((end_ - first_) * pieces));
+    parallel_for(std::ssize(parts), [&](std::int64_t part) {
+      const std::int64_t plane = first_ + part / pieces, piece = part % pieces;
+      for (std::int64_t y = piece * rows_per_piece_; y < std::min((piece + 1) * rows_per_piece_, ny_); ++y)
+        body(plane * ny_ + y, parts[static_cast<std::size_t>(part)]);
+    });
+    std::vector<SetSums> planes(static_cast<std::size_t>(end_ - first_));
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      SetSums& total = planes[part / static_cast<std::size_t>(pieces)];
+      total.inside += parts[part].inside, total.sum += parts[part].sum;
+      total.length += parts[part].length, total.excess += parts[part].excess;
     }
-    return total;
+    return planes;
   }
 
   class Timer {
@@ -119,13 +166,11 @@ class Cpu final : public ConvexBackend {
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   };
 
-  std::int64_t pieces() const { return (rows_ + rows_per_piece_ - 1) / rows_per_piece_; }
-
   template <class Body>
-  void for_rows(const Body& body) {
-    parallel_for(pieces(), [&](std::int64_t piece) {
-      const std::int64_t end = std::min((piece + 1) * rows_per_piece_, rows_);
-      for (std::int64_t row = piece * rows_per_piece_; row < end; ++row) body(piece, row);
+  void for_rows(std::int64_t begin, std::int64_t end, const Body& body) {
+    parallel_for((end - begin + rows_per_piece_ - 1) / rows_per_piece_, [&](std::int64_t piece) {
+      const std::int64_t from = begin + piece * rows_per_piece_, to = std::min(from + rows_per_piece_, end);
+      for (std::int64_t row = from; row < to; ++row) body(row);
     });
   }
 
@@ -216,10 +261,14 @@ class Cpu final : public ConvexBackend {
   }
 
   ConvexProblem problem_;
-  std::int64_t nx_, ny_, rows_, stride_, rows_per_piece_;
+  std::int64_t nx_, ny_, rows_, stride_;
+  std::int64_t first_, end_;  // its own planes
+  std::int64_t rows_per_piece_;
   std::vector<float> v_, extrapolated_, zeros_, counts_;
   std::vector<float> p_;
-  float lambda_ = 0;
+  const Cpu *lower_ = nullptr, *upper_ = nullptr;
+  std::vector<float> whole_;  // v of all slabs
+  float lambda_ = 0, threshold_ = 0;
   ConvexSteps steps_{};
   double seconds_ = 0;
   UpdateDual update_dual_row_ = WARPLOOM_PICK(update_dual_row);
@@ -230,8 +279,11 @@ class Cpu final : public ConvexBackend {
 
 }  // namespace
 
-std::unique_ptr<ConvexBackend> convex_cpu(const ConvexProblem& problem) {
-  return std::make_unique<Cpu>(problem);
+std::unique_ptr<ConvexBackend> convex_cpu(const ConvexProblem& problem, std::size_t slabs) {
+  std::vector<std::unique_ptr<ConvexSlab>> parts;
+  for (const auto& [first, end] : convex_cuts(problem.grid, slabs))
+    parts.push_back(std::make_unique<Cpu>(slab_of(problem, first, end)));
+  return std::make_unique<ConvexBackend>(std::move(parts));
 }
 
 }  // namespace warploom::imaging

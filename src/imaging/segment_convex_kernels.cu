@@ -270,14 +270,31 @@ cudaError_t launch_convex_sides(const ConvexBuffers& b, std::int64_t voxels, flo
   return cudaPeekAtLastError();
 }
 
+namespace {
+
+/// Blocks of a plane depend on nothing but its size, so that sums of a plane do not depend on how many there
+/// are.
+dim3 measure_grid(const ConvexShape& shape) {
+  const ConvexShape plane{shape.nx, shape.ny, 1};
+  const unsigned tiles = static_cast<unsigned>((shape.nx + kWarp - 1) / kWarp) *
+                         static_cast<unsigned>((shape.ny + kRows - 1) / kRows);
+  constexpr unsigned kMost = 1024, kFewest = 8, kTiles = 64;  // of a block, where there are several planes
+  dim3 grid = grid_of(plane, shape.nz == 1 ? kMost : std::min(std::max(tiles / kTiles, kFewest), kMost));
+  grid.z = static_cast<unsigned>(std::min(shape.nz, 65535));
+  return grid;
+}
+
+}  // namespace
+
 int convex_measure_blocks(ConvexShape shape) {
-  const dim3 grid = grid_of(shape, kMostMeasureBlocks);
+  const dim3 grid = measure_grid(shape);
   return static_cast<int>(grid.x * grid.y * grid.z);
 }
+int convex_measure_layers(ConvexShape shape) { return static_cast<int>(measure_grid(shape).z); }
 
 cudaError_t launch_convex_measure(const ConvexBuffers& b, const Edges& edges, ConvexShape shape,
                                   float threshold, cudaStream_t stream) {
-  const dim3 grid = grid_of(shape, kMostMeasureBlocks), block(kWarp, kRows);
+  const dim3 grid = measure_grid(shape), block(kWarp, kRows);
   const auto kernel = edges.count == 13  ? convex_measure<13>
                       : edges.count == 4 ? convex_measure<4>
                                          : convex_measure<1>;

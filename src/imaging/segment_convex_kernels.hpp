@@ -54,8 +54,10 @@ cudaError_t launch_convex_levels(const ConvexBuffers& buffers, std::int64_t voxe
 /// Adds the voxels of {v > threshold}, and their u times kSetPoint, to the sides.
 cudaError_t launch_convex_sides(const ConvexBuffers& buffers, std::int64_t voxels, float threshold,
                                 cudaStream_t stream);
-inline constexpr unsigned kMostMeasureBlocks = 1024;
+/// Blocks of launch_convex_measure, and the layers that they are in: as many in each, a layer after the
+/// other, as many layers as planes (or several planes each, beyond 65,535).
 int convex_measure_blocks(ConvexShape shape);
+int convex_measure_layers(ConvexShape shape);
 /// Voxels of {v > threshold} and their u to partial_counts, the border's length and the excess to
 /// partial_sums, in parts whose order is fixed.
 cudaError_t launch_convex_measure(const ConvexBuffers& buffers, const Edges& edges, ConvexShape shape,

@@ -75,8 +75,9 @@ class SegmentWork {
   ImageScale scale_ = {};
 };
 
+/// @param slabs  of the convex method's work
 std::unique_ptr<SegmentWork> segment_work_cpu(const ImageView& image, const Mask& mask,
-                                              const SegmentResults& results);
+                                              const SegmentResults& results, std::size_t slabs = 1);
 /// Of an image in memory of the host: results are fetched into `results` by what is called at the end.
 class GpuSegmentWork : public SegmentWork {
  public:
@@ -87,8 +88,11 @@ class GpuSegmentWork : public SegmentWork {
   using SegmentWork::SegmentWork;
 };
 /// @param there  the image and the results are in the GPU's memory; null: the image is in the host's
+/// @param devices  that may share the convex method's work, the first of them current; with none the current
+/// one
 std::unique_ptr<GpuSegmentWork> segment_work_cuda(const ImageView& image, const Mask& mask,
-                                                  const SegmentOnGpu* there);
+                                                  const SegmentOnGpu* there,
+                                                  const std::vector<Device>& devices = {});
 
 /// All are given options that usual_options() filled and segment() checked, and give the report.
 SegmentReport segment_convex(SegmentWork& work, const SegmentOptions& options);

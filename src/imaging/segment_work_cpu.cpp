@@ -65,8 +65,9 @@ namespace {
 
 class HostWork final : public SegmentWork {
  public:
-  HostWork(const ImageView& image, const Mask& mask, const SegmentResults& results)
+  HostWork(const ImageView& image, const Mask& mask, const SegmentResults& results, std::size_t slabs)
       : SegmentWork(image.grid),
+        slabs_(slabs),
         image_(image),
         mask_(mask),
         results_(results),
@@ -80,8 +81,11 @@ class HostWork final : public SegmentWork {
     scale_ = scaled_;
   }
   std::unique_ptr<ConvexBackend> convex() override {
-    return convex_cpu({grid_, edges_of(relative_spacing(grid_)), scaled_.data.data(),
-                       mask_.empty() ? nullptr : mask_.data()});
+    return convex_cpu({.grid = grid_,
+                       .edges = edges_of(relative_spacing(grid_)),
+                       .image = scaled_.data.data(),
+                       .mask = mask_.empty() ? nullptr : mask_.data()},
+                      slabs_);
   }
   SideSums cut(const float* v, const Cut& by) override {
     SideSums sums;
@@ -121,6 +125,7 @@ class HostWork final : public SegmentWork {
   }
 
  private:
+  std::size_t slabs_;
   ImageView image_;
   const Mask& mask_;
   SegmentResults results_;
@@ -130,8 +135,8 @@ class HostWork final : public SegmentWork {
 }  // namespace
 
 std::unique_ptr<SegmentWork> segment_work_cpu(const ImageView& image, const Mask& mask,
-                                              const SegmentResults& results) {
-  return std::make_unique<HostWork>(image, mask, results);
+                                              const SegmentResults& results, std::size_t slabs) {
+  return std::make_unique<HostWork>(image, mask, results, slabs);
 }
 
 }  // namespace warploom::imaging

@@ -11,13 +11,18 @@
 namespace warploom::imaging {
 namespace {
 
+/// Voxels that a device works on at least, where several share a volume: below, planes that go to and fro
+/// count.
+constexpr std::int64_t kSegmentSplitFrom = std::int64_t{1} << 22;
+
 /// The image is scaled on the GPU, from where it is there or from one copy; the results stay there until they
 /// are fetched. Every function has done its work when it returns, so that back ends with streams of their own
 /// may follow.
 class DeviceWork final : public GpuSegmentWork {
  public:
-  DeviceWork(const ImageView& image, const Mask& mask, const SegmentOnGpu* there)
-      : GpuSegmentWork(image.grid), voxels_{image.grid.voxels(), nullptr} {
+  DeviceWork(const ImageView& image, const Mask& mask, const SegmentOnGpu* there,
+             const std::vector<Device>& devices)
+      : GpuSegmentWork(image.grid), devices_(devices), voxels_{image.grid.voxels(), nullptr} {
     const auto count = static_cast<std::uint64_t>(voxels_.count);
     const auto u = arena_.add<float>(count), own_mask = arena_.add<unsigned char>(mask.size()),
                counts = arena_.add<unsigned long long>(2 * kMostImageBlocks),
@@ -79,7 +84,11 @@ class DeviceWork final : public GpuSegmentWork {
     add_up();
   }
   std::unique_ptr<ConvexBackend> convex() override {
-    return convex_cuda({grid_, edges_of(relative_spacing(grid_)), u_, voxels_.mask});
+    std::vector<Device> worth = devices_;
+    worth.resize(std::min(worth.size(), static_cast<std::size_t>(voxels_.count / kSegmentSplitFrom)));
+    return convex_cuda(
+        {.grid = grid_, .edges = edges_of(relative_spacing(grid_)), .image = u_, .mask = voxels_.mask},
+        worth);
   }
   SideSums cut(const float* v, const Cut& by) override {
     const ImageCut cut{int{by.found}, int{by.dark}, by.threshold,
@@ -182,6 +191,7 @@ class DeviceWork final : public GpuSegmentWork {
   }
   void add_up() { std::tie(scale_.sum, scale_.squares) = two(sums_); }
 
+  std::vector<Device> devices_;
   ImageVoxels voxels_;
   DeviceArena arena_;
   float* u_ = nullptr;
@@ -197,8 +207,9 @@ class DeviceWork final : public GpuSegmentWork {
 }  // namespace
 
 std::unique_ptr<GpuSegmentWork> segment_work_cuda(const ImageView& image, const Mask& mask,
-                                                  const SegmentOnGpu* there) {
-  return std::make_unique<DeviceWork>(image, mask, there);
+                                                  const SegmentOnGpu* there,
+                                                  const std::vector<Device>& devices) {
+  return std::make_unique<DeviceWork>(image, mask, there, devices);
 }
 
 }  // namespace warploom::imaging

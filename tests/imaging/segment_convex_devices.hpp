@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "../oracle/chan_vese.hpp"
 #include "../oracle/phantom.hpp"
 #include "../oracle/two_phase.hpp"
+#include "imaging/segment_convex.hpp"
 #include "segment_phantom.hpp"
 #include "warploom/imaging/segment.hpp"
 
@@ -241,6 +244,64 @@ TEST_P(ConvexOn, RunsHaveTheSameBits) {
   const Segmentation a = segment(image, options()), b = segment(image, options());
   EXPECT_EQ(a.level_set.data, b.level_set.data);
   EXPECT_EQ(a.report.energy, b.report.energy);
+}
+
+/// Of both back ends, bit for bit: what several slabs give is what one gives.
+inline void expect_slabs_to_give_what_one_gives(
+    const std::function<std::unique_ptr<ConvexBackend>(const ConvexProblem&, std::size_t)>& make,
+    const std::function<std::vector<float>(const ConvexBackend&, std::int64_t)>& v_of,
+    const ConvexProblem& problem, std::size_t slabs) {
+  const auto one = make(problem, 1), several = make(problem, slabs);
+  ASSERT_EQ(several->devices(), static_cast<int>(slabs));
+  const auto compare = [&](float threshold) {
+    const SetSums a = one->measure(threshold), b = several->measure(threshold);
+    EXPECT_EQ(a.inside, b.inside);
+    EXPECT_EQ(a.sum, b.sum);
+    EXPECT_EQ(a.length, b.length);
+    EXPECT_EQ(a.excess, b.excess);
+    const SetSums side = several->sides(threshold);
+    EXPECT_EQ(a.inside, side.inside);
+    EXPECT_EQ(a.sum, side.sum);
+    const LevelSums of_one = one->levels(), of_several = several->levels();
+    EXPECT_EQ(of_one.count, of_several.count);
+    EXPECT_EQ(of_one.sum, of_several.sum);
+    EXPECT_EQ(of_one.square, of_several.square);
+    EXPECT_EQ(v_of(*one, problem.grid.voxels()), v_of(*several, problem.grid.voxels()));
+  };
+  compare(0.4F);
+  for (const auto& [lambda, count] : {std::pair{0.05F, 1}, {0.05F, 7}, {0.3F, 10}}) {
+    for (ConvexBackend* backend : {one.get(), several.get()}) {
+      backend->begin(lambda);
+      backend->iterate(count);
+    }
+    compare(0.45F);
+  }
+}
+inline void expect_slabs_to_give_what_one_gives(
+    const std::function<std::unique_ptr<ConvexBackend>(const ConvexProblem&, std::size_t)>& make,
+    const std::function<std::vector<float>(const ConvexBackend&, std::int64_t)>& v_of,
+    const std::function<const void*(const void*, std::size_t)>& place) {
+  std::mt19937 random(3);
+  for (const Grid& grid : {Grid{13, 11, 5}, Grid{40, 17, 9, {1, 1, 2}}, Grid{5, 70, 2}})
+    for (const bool masked : {false, true}) {
+      std::vector<float> image;
+      std::vector<std::uint8_t> mask;
+      for (std::int64_t v = 0; v < grid.voxels(); ++v) {
+        image.push_back(static_cast<float>(random() % 1000) / 1000);
+        mask.push_back(random() % 4 != 0 ? 1 : 0);
+      }
+      const ConvexProblem problem{
+          .grid = grid,
+          .edges = edges_of(relative_spacing(grid)),
+          .image = static_cast<const float*>(place(image.data(), image.size() * sizeof(float))),
+          .mask = masked ? static_cast<const std::uint8_t*>(place(mask.data(), mask.size())) : nullptr};
+      for (const std::size_t slabs : {1, 2, 3, 5}) {
+        if (static_cast<std::int64_t>(slabs) > grid.nz) continue;
+        SCOPED_TRACE(testing::Message()
+                     << grid.nz << " planes on " << slabs << (masked ? ", with a mask" : ""));
+        expect_slabs_to_give_what_one_gives(make, v_of, problem, slabs);
+      }
+    }
 }
 
 TEST_P(ConvexOn, SmallAndThinImages) {

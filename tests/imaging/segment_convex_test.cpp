@@ -28,6 +28,41 @@ std::string convex_message(const Image& image, const SegmentOptions& options) {
   return "no error";
 }
 
+TEST(ConvexSlabs, OnTheCpuGiveTheBitsOfOne) {
+  expect_slabs_to_give_what_one_gives(
+      [](const ConvexProblem& problem, std::size_t slabs) { return convex_cpu(problem, slabs); },
+      [](const ConvexBackend& backend, std::int64_t voxels) {
+        return std::vector<float>(backend.v(), backend.v() + voxels);
+      },
+      [](const void* values, std::size_t) { return values; });
+}
+
+TEST(ConvexSlabs, TheCpuNamedSeveralTimesGivesTheSameMask) {
+  const Image image = segment_phantom({30, 25, 12}, 3).image;
+  SegmentOptions with = convex_on_cpu();
+  const Segmentation one = segment(image, with);
+  with.run.devices.assign(5, Device::cpu);
+  const Segmentation several = segment(image, with);
+  EXPECT_EQ(one.report.devices, 1);
+  EXPECT_EQ(several.report.devices, 5);
+  EXPECT_EQ(one.mask, several.mask);
+  EXPECT_EQ(one.level_set.data, several.level_set.data);
+  EXPECT_EQ(one.report.energy, several.report.energy);
+  EXPECT_EQ(one.report.gap, several.report.gap);
+}
+
+TEST(ConvexSlabs, WhatUsesOneDeviceRefusesSeveral) {
+  SegmentOptions with = convex_on_cpu();
+  with.run.devices.assign(2, Device::cpu);
+  const Image image = segment_phantom({12, 10, 4}, 5).image;
+  with.classes = 3;
+  EXPECT_EQ(convex_message(image, with),
+            "a segmentation into more than two classes uses one device, not cpu,cpu: name one of them");
+  with.classes = 2, with.method = Method::level_set;
+  EXPECT_EQ(convex_message(image, with),
+            "a segmentation by a level set uses one device, not cpu,cpu: name one of them");
+}
+
 TEST(SegmentEdges, AContoursLengthIsRightInEveryDirection) {
   struct Case {
     std::array<double, 3> spacing;

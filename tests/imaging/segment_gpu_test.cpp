@@ -78,6 +78,44 @@ TEST(SegmentGpu, ReadsValuesWithStrides) {
   }
 }
 
+TEST(SegmentGpu, SeveralGivesTheBitsOfOne) {
+  int gpus = 0;
+  cuda_check(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
+  std::vector<DeviceArray<std::byte>> kept;
+  expect_slabs_to_give_what_one_gives(
+      [&](const ConvexProblem& problem, std::size_t slabs) {
+        std::vector<Device> devices;
+        for (std::size_t k = 0; k < slabs; ++k) devices.push_back(Device::gpu(static_cast<int>(k) % gpus));
+        return convex_cuda(problem, devices);
+      },
+      [](const ConvexBackend& backend, std::int64_t voxels) {
+        std::vector<float> values(static_cast<std::size_t>(voxels));
+        cuda_check(cudaMemcpy(values.data(), backend.v(), values.size() * sizeof(float), cudaMemcpyDefault),
+                   "cudaMemcpy");
+        return values;
+      },
+      [&](const void* values, std::size_t bytes) -> const void* {
+        kept.push_back(make_device<std::byte>(bytes));
+        cuda_check(cudaMemcpy(kept.back().get(), values, bytes, cudaMemcpyDefault), "cudaMemcpy");
+        return kept.back().get();
+      });
+}
+
+TEST(SegmentGpu, SeveralGpusFindTheMaskOfOne) {
+  int gpus = 0;
+  cuda_check(cudaGetDeviceCount(&gpus), "cudaGetDeviceCount");
+  const Image image = segment_phantom({256, 200, 192}, 2.5).image;  // worth two
+  SegmentOptions with;
+  with.run.devices = {Device::gpu(0)};
+  const Segmentation one = segment(image, with);
+  with.run.devices = {Device::gpu(0), Device::gpu(gpus - 1)};
+  const Segmentation two = segment(image, with);
+  EXPECT_EQ(two.report.devices, 2);
+  EXPECT_EQ(one.mask, two.mask);
+  EXPECT_EQ(one.level_set.data, two.level_set.data);
+  EXPECT_EQ(one.report.energy, two.report.energy);
+}
+
 TEST(SegmentGpu, MoreThanTwoClassesAreRefused) {
   SegmentOptions with;
   with.classes = 3;

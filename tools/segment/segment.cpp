@@ -150,6 +150,7 @@ Json as_json(const Settings& s, const SegmentOptions& with, const Segmentation& 
   report["inside_mm3"] = static_cast<double>(r.inside) * grid.spacing[0] * grid.spacing[1] * grid.spacing[2];
   report["seconds"] = {{"iterations", r.seconds}, {"transfers", r.transfer_seconds}, {"total", seconds}};
   report["device_bytes"] = r.device_bytes;
+  report["devices"] = r.devices;
   report["energy"] = r.energy;
   return report;
 }
@@ -189,8 +190,9 @@ std::string as_text(const Settings& s, const SegmentOptions& with, const Segment
     text += fmt::format("  iterations  {}{} (change {:.2e}, tolerance {:.0e})\n", r.iterations,
                         r.still ? ", stopped: it hardly moves" : stopped, r.change, *with.tolerance);
   }
-  return text + fmt::format("  time        {:.3f} s, iterations {:.4f} s on {}\n", seconds, r.seconds,
-                            name(r.device));
+  return text +
+         fmt::format("  time        {:.3f} s, iterations {:.4f} s on {}\n", seconds, r.seconds,
+                     name(r.device) + (r.devices > 1 ? fmt::format(" and {} more", r.devices - 1) : ""));
 }
 
 io::Picture picture_of(const Segmentation& segmentation, const Grid& grid) {

@@ -63,7 +63,7 @@ struct SegmentOptions {
   std::optional<int> max_iterations = {};  ///< >= 1 [see usual_options()]
   Inside inside = Inside::bright;
   Mask mask = {};  ///< voxels that count; empty: all. Method::convex only
-  Run run = {};    ///< one device
+  Run run = {};    ///< several GPUs share a volume of two classes by the convex method, with the same bits
 
   // Method::convex
   Noise noise = Noise::automatic;
@@ -87,7 +87,8 @@ struct SegmentOptions {
 SegmentOptions usual_options(SegmentOptions options, const Grid& grid);
 
 struct SegmentReport {
-  Device device = Device::cpu;
+  Device device = Device::cpu;  ///< the first of those named
+  int devices = 1;              ///< convex: that shared the image
   Method method = Method::convex;
   int iterations = 0;
   bool converged = false;  ///< convex: the gap fell to the tolerance. Never of level_set, which has no bound
@@ -101,7 +102,7 @@ struct SegmentReport {
   std::vector<double> energy = {};
   double seconds = 0;              ///< of the iterations; on a GPU measured there, without transfers
   double transfer_seconds = 0;     ///< between host and device; 0 on a CPU
-  std::uint64_t device_bytes = 0;  ///< allocated on the device
+  std::uint64_t device_bytes = 0;  ///< allocated on the devices
 
   // convex
   double noise_level = 0;       ///< standard deviation [the image's unit]; 0 where `mu` was given
