@@ -1,33 +1,37 @@
-#include "core/cuda/memory.hpp"
+#include <algorithm>
+
+#include "core/cuda/owners.hpp"
 #include "imaging/gpu_image_backend.hpp"
 #include "imaging/segment_image_kernels.hpp"
+#include "warploom/core/progress.hpp"
 
 namespace warploom::imaging {
 
 void fetch_values(const ImageView& there, void* stream, std::span<float> to) {
-  // Pinned memory takes longer to make than to fill: chunks that are small come as fast.
-  constexpr std::uint64_t kChunk = 2 << 20;
   cuda_check(cudaFree(nullptr), "starting CUDA");
   require_reachable(there.on_gpu, "the image");
   const CudaStream own = make_stream();
   come_after(own.get(), static_cast<cudaStream_t>(stream));
-  PinnedPair copies(own.get(), std::min<std::uint64_t>(kChunk, to.size_bytes()));
-  const auto bring = [&](const float* from, std::uint64_t count, float* first) {
-    copies.download(from, count, [&](std::uint64_t begin, const float* values, std::uint64_t some) {
-      std::copy_n(values, some, first + begin);
-    });
-  };
-  if (there.on_gpu_strides == Strides{}) return bring(there.on_gpu, to.size(), to.data());
-  constexpr std::uint64_t kGathered = 4 << 20;  // values
-  const auto room = make_device<float>(std::min<std::uint64_t>(kGathered, to.size()));
+  const bool contiguous = there.on_gpu_strides == Strides{};
   ImageGather gather{there.grid.nx, there.grid.ny, there.grid.nz, {}, 0, 0};
   std::ranges::copy(there.on_gpu_strides, gather.stride);
-  for (std::uint64_t first = 0; first < to.size(); first += kGathered) {
-    const std::uint64_t count = std::min(kGathered, to.size() - first);
-    gather.first = static_cast<std::int64_t>(first), gather.count = static_cast<std::int64_t>(count);
-    cuda_check(launch_image_gather(there.on_gpu, gather, room.get(), own.get()),
-               "launching the gathering of an image");
-    bring(room.get(), count, to.data() + first);
+  constexpr std::uint64_t kChunk = 16 << 20;  // values, so that it can be stopped
+  const auto room = make_device<float>(contiguous ? 0 : std::min<std::uint64_t>(kChunk, to.size()));
+  for (std::uint64_t first = 0; first < to.size(); first += kChunk) {
+    check_interrupt();
+    const std::uint64_t count = std::min(kChunk, to.size() - first);
+    const float* from = there.on_gpu + first;
+    if (!contiguous) {
+      gather.first = static_cast<std::int64_t>(first), gather.count = static_cast<std::int64_t>(count);
+      cuda_check(launch_image_gather(there.on_gpu, gather, room.get(), own.get()),
+                 "launching the gathering of an image");
+      from = room.get();
+    }
+    // Through the driver's own pinned memory: ours takes longer to make than most images to come.
+    cuda_check(
+        cudaMemcpyAsync(to.data() + first, from, count * sizeof(float), cudaMemcpyDeviceToHost, own.get()),
+        "bringing an image to the host");
+    cuda_check(cudaStreamSynchronize(own.get()), "bringing an image to the host");
   }
 }
 

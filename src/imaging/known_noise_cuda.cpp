@@ -39,7 +39,7 @@ void correct_noise_bias_cuda(Image& noise, const Image& series, const std::array
   allocate(arena, "correcting a noise map");
   const CudaStream stream = make_stream();
   const WaitAtEnd wait(stream.get());
-  PinnedPair copies(stream.get(), series.data.size() * sizeof(float));
+  PinnedPair copies(stream.get(), 4 << 20);
   upload(copies, arena.at<float>(values), series.data);
   upload(copies, arena.at<float>(measured), noise.data);
   upload(copies, arena.at<float>(corrected), noise.data);
@@ -85,7 +85,7 @@ std::array<PairSums, 3> residual_pairs_cuda(const ResidualProblem& problem) {
   allocate(arena, "looking for structure in a residual");
   const CudaStream stream = make_stream();
   const WaitAtEnd wait(stream.get());
-  PinnedPair copies(stream.get(), series.data.size() * sizeof(float));
+  PinnedPair copies(stream.get(), 4 << 20);
   upload(copies, arena.at<float>(measured), series.data);
   upload(copies, arena.at<float>(sigma), noise.data);
   upload(copies, arena.at<float>(fitted), tensor.data);

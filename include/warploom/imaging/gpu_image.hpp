@@ -18,8 +18,7 @@ namespace warploom::imaging {
 /// @param stream  a cudaStream_t: the copy comes after what it has; null: the default one
 /// @throws BadInput (an extent or channels < 1, a place of another size, memory that the GPU does not reach),
 ///         NoDevice (the CPU, a build without CUDA), OutOfMemory, Interrupted
-/// @note Through two pinned buffers of 2 MiB, which threads empty: what `to` has not touched yet is touched
-///       by all of them.
+/// @note Takes what cudaMemcpy() takes; with strides 64 MiB of the GPU's memory at most besides.
 void fetch_image(const ImageView& there, void* stream, std::span<float> to, const Run& run = {});
 /// The same of contiguous values, as an image. @throws as that
 Image fetch_image(const Grid& grid, int channels, const float* there, void* stream, const Run& run = {});
