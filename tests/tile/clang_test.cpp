@@ -348,6 +348,27 @@ TEST_F(Clang, MessagesQuoteTheSourceAndBeginWithItsOwnNests) {
   EXPECT_EQ(nests(regions)[1].function, "g");
 }
 
+TEST_F(Clang, MembersOfElementsThatWereSetBeforeAreNotLost) {
+  const auto regions = read(
+      "struct pair { unsigned short x, id; };\n"
+      "void sort(struct pair *);\n"
+      "void f(int n, unsigned char *to, unsigned short *from) {\n"
+      "  struct pair p[250], q[250];\n"
+      "  for (int i = 0; i < n; i++) p[i].id = from[i];\n"
+      "  sort(p);\n"
+      "  for (int i = 0; i < n; i++) to[i] = p[i].id;\n"
+      "  for (int i = 0; i < n; i++) { q[i].id = to[i]; to[i] = q[i].id + 1; }\n"
+      "}\n");
+  ASSERT_EQ(nests(regions).size(), 2u);
+  const auto is_given = [&](std::size_t nest, const char* view) {
+    const Variable* variable = find_variable(nests(regions)[nest], view);
+    return variable && variable->is_parameter;
+  };
+  EXPECT_TRUE(is_given(0, "p_unsigned_short"));
+  EXPECT_TRUE(is_given(1, "p_unsigned_short"));
+  EXPECT_FALSE(is_given(1, "q_unsigned_short"));
+}
+
 TEST_F(Clang, RowsThatPointersReachStayWhereTheyAre) {
   const auto regions = read(
       "typedef struct { float **w; int n; } net;\n"

@@ -438,8 +438,9 @@ bool Translator::writes_elements_of(const std::string& type) const {
 
 /// Whether the run takes the value of a variable from outside, or leaves one there.
 bool Translator::is_seen_outside(const Entity& entity) const {
+  // Members of elements are the array that holds them.
   if (!entity.type.is_plain())
-    return std::ranges::any_of(survey_.uses(entity.key), [&](const Use& use) {
+    return std::ranges::any_of(survey_.uses(entity.key.substr(0, entity.key.find('@'))), [&](const Use& use) {
       return use.at > last_ || (use.at < first_ && use.at != entity.declared);
     });
   return is_read_after(run_.function, entity.key, first_, last_) ||
