@@ -129,6 +129,7 @@ std::uint32_t tensor_sum(const SumForm& form, std::span<const Factor> a, std::sp
     }
     const int lowest = greatest - form.kept;
     const auto cut = [&](std::int64_t significand, int exponent) -> std::int64_t {
+      if (significand == 0) return 0;  // whatever the other factor was
       const int shift = exponent - lowest;
       if (shift >= 0) return significand * (std::int64_t{1} << shift);
       if (shift < -62) return 0;
