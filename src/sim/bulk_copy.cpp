@@ -132,6 +132,10 @@ void run_bulk_load(Registers& r, const Step& s, Mask lanes) {
     if (!object) return;
     const Pointers from = bulk_range(w, s, p.memory[s.extra + 1].space, lane, e.from[lane], bytes, false);
     if (from.space == Space::none) return;
+    // So does an H100, whatever block it is to.
+    if (from.space == Space::shared && w.block->cluster->size.count() == 1)
+      return fault(w, s, FindingKind::illegal, lane, "bulk copy from shared to shared memory",
+                   "the launch has no clusters");
     note_bulk(w, s, lane, from, bytes, Access::read, true);
     const auto land_in = [&](std::uint64_t target, const MBarrierPlace& counter) {
       const Pointers to = bulk_range(w, s, p.memory[s.extra].space, lane, target, bytes, true);

@@ -49,13 +49,16 @@ struct Result {
   }
 };
 
-Result run_mbarriers(const std::string& body, Schedule schedule = Schedule::in_order, unsigned threads = 64) {
+Result run_mbarriers(const std::string& body, Schedule schedule = Schedule::in_order, unsigned threads = 64,
+                     unsigned cluster = 1) {
   std::vector<std::uint32_t> in(512);
   std::iota(in.begin(), in.end(), 100u);
   Result result{{}, std::vector<std::uint32_t>(512)};
   Machine machine(ptx::parse(with_count(mbarrier_kernel(body), threads), "k.ptx"));
   const Address out = machine.upload(std::span(result.out), "out");
-  LaunchOptions options{.block = {threads}, .schedule = schedule, .races = true};
+  LaunchOptions options{.grid = {cluster}, .block = {threads}, .cluster = {cluster}};
+  options.schedule = schedule;
+  options.races = true;
   options.max_instructions = 10'000'000;
   result.outcome =
       machine.launch("k", Arguments().add(machine.upload(std::span(in), "in")).add(out), options);
@@ -373,9 +376,10 @@ TEST(BulkReduction, ChangesElementsOfGlobalMemory) {
   }
 }
 
-/// Two threads change tile + 512 by tile; all wait for both, or (`wait` false) nobody does.
+/// Two threads of a cluster's first block change tile + 512 by tile; all wait for both, or (`wait` false)
+/// nobody does.
 std::string reduced(bool wait) {
-  return "@%p1 mbarrier.init.shared.b64 [full], 1;\n@%p1 fence.mbarrier_init.release.cluster;\nst.shared.u32 [%r4], %r1;\n"
+  return "mov.u32 %r20, %cluster_ctarank;\nsetp.ne.u32 %p4, %r20, 0;\n@%p4 ret;\n@%p1 mbarrier.init.shared.b64 [full], 1;\n@%p1 fence.mbarrier_init.release.cluster;\nst.shared.u32 [%r4], %r1;\n"
          "st.shared.u32 [%r4+512], 1000;\nfence.proxy.async.shared::cta;\nbar.sync 0;\nmov.u32 %r6, 0;\n"
          "setp.gt.u32 %p3, %r1, 1;\n@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [full], 512;\n"
          "@!%p3 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [tile+512], [tile], "
@@ -387,12 +391,19 @@ std::string reduced(bool wait) {
 
 TEST(BulkReduction, ChangesElementsOfSharedMemoryUntilTheWait) {
   for (const Schedule schedule : kSchedules) {
-    const Result r = run_mbarriers(reduced(true), schedule);
+    const Result r = run_mbarriers(reduced(true), schedule, 64, 2);
     EXPECT_TRUE(r.outcome.clean()) << r.findings();
     for (unsigned t = 0; t < 64; ++t) ASSERT_EQ(r.out[t], 1000 + 2 * t);
-    EXPECT_THAT(run_mbarriers(reduced(false), schedule).outcome.findings,
+    EXPECT_THAT(run_mbarriers(reduced(false), schedule, 64, 2).outcome.findings,
                 Contains(testing::Field(&Finding::kind, FindingKind::uninitialised)));
   }
+}
+
+TEST(BulkCopy, FromSharedToSharedMemoryNeedsClusters) {
+  const Result r = run_mbarriers(reduced(true));
+  ASSERT_EQ(r.outcome.findings.size(), 1u) << r.findings();
+  EXPECT_EQ(r.outcome.findings[0].kind, FindingKind::illegal);
+  EXPECT_THAT(r.findings(), HasSubstr("the launch has no clusters"));
 }
 
 const std::string kBulkStore =
