@@ -27,7 +27,7 @@ class SharedSelection {
   float bound() const { return bound_.load(std::memory_order_relaxed); }
   void add(std::span<const Candidate> candidates) {
     const std::lock_guard lock(mutex_);
-    for (const Candidate& c : candidates) selection_.add(c);
+    selection_.add(candidates);
     bound_.store(selection_.bound(), std::memory_order_relaxed);
   }
   std::vector<Candidate> finish() { return selection_.finish(); }

@@ -361,8 +361,8 @@ std::vector<std::vector<Piece>> CudaBackend::plan(std::span<const SomePattern> p
         batch_bytes = shared = 0;
         batch_cost = 0;
       }
-      const bool whole = begin == first && end == last && wanted_ == Choice::chosen;
-      batches.back().push_back({t, begin, end, whole, bounded});
+      const bool alone = begin == first && end == last;
+      batches.back().push_back({t, begin, end, alone, alone && wanted_ == Choice::chosen, bounded});
       for (const std::int32_t length : lengths) scaled.emplace(channel_of(task), length);
       batch_bytes += bytes - shared;
       batch_cost += work;
@@ -525,22 +525,32 @@ void CudaBackend::collect(const WorkLane& lane, const std::vector<Pending>& pend
       }
       continue;
     }
-    std::optional<Selection>& selection = selections_[piece.task];
-    if (!selection) selection.emplace(task.limit, task.exclusion, task.max_distance);
-    const auto add = [&](std::int64_t place, ProfileEntry entry) {
-      selection->add({piece.first + place, distance_of(entry), static_cast<std::int32_t>(entry)});
+    const auto candidate = [&](std::int64_t place, ProfileEntry entry) {
+      return Candidate{piece.first + place, distance_of(entry), static_cast<std::int32_t>(entry)};
     };
     const std::int64_t count = piece.last - piece.first;
+    std::optional<std::vector<Candidate>> collected;
     if (one.limit > 0 && *lane.host(one.collected) <= std::min(count, kRoom)) {
+      collected.emplace();
       for (std::uint32_t i = 0; i < *lane.host(one.collected); ++i)
-        add(lane.host(one.places)[i], lane.host(one.entries)[i]);
+        collected->push_back(candidate(lane.host(one.places)[i], lane.host(one.entries)[i]));
+      if (wanted_ == Choice::kept && piece.alone) {  // they keep to the bound that a selection would find
+        found[piece.task] = std::move(*collected);
+        continue;
+      }
+    }
+    std::optional<Selection>& selection = selections_[piece.task];
+    if (!selection) selection.emplace(task.limit, task.exclusion, task.max_distance);
+    if (collected) {
+      selection->add(*collected);
       continue;
     }
     std::vector<ProfileEntry> entries(static_cast<std::size_t>(count));
     cuda_check(cudaMemcpy(entries.data(), one.profile, entries.size() * sizeof(ProfileEntry),
                           cudaMemcpyDeviceToHost),
                "copying a profile");
-    for (std::int64_t i = 0; i < count; ++i) add(i, entries[static_cast<std::size_t>(i)] & ~kExcluded);
+    for (std::int64_t i = 0; i < count; ++i)
+      selection->add(candidate(i, entries[static_cast<std::size_t>(i)] & ~kExcluded));
   }
 }
 

@@ -15,7 +15,8 @@ namespace warploom::search {
 struct Piece {
   std::size_t task;
   std::int64_t first, last;
-  bool whole;    ///< all of the task's, whose candidates are chosen at once
+  bool alone;    ///< all of the task's
+  bool whole;    ///< and its candidates are chosen at once
   bool bounded;  ///< there is room for lower bounds
 };
 

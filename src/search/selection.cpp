@@ -18,15 +18,18 @@ void Selection::add(const Candidate& candidate) {
   if (kept_.size() >= tighten_at_) tighten();
 }
 
+void Selection::add(std::span<const Candidate> candidates) {
+  for (const Candidate& candidate : candidates)
+    if (candidate.distance <= bound_) kept_.push_back(candidate);
+  if (kept_.size() >= tighten_at_) tighten();
+}
+
 std::vector<Candidate> Selection::finish() {
   std::sort(kept_.begin(), kept_.end(), chosen_before);
   return choose(std::exchange(kept_, {}), limit_, exclusion_);
 }
 
-std::vector<Candidate> Selection::kept() {
-  tighten();
-  return std::exchange(kept_, {});
-}
+std::vector<Candidate> Selection::kept() { return std::exchange(kept_, {}); }
 
 void Selection::tighten() {
   std::sort(kept_.begin(), kept_.end(), chosen_before);

@@ -26,6 +26,8 @@ class Selection {
   /// Offsets in any order; the same offset with several patterns is allowed. A distance that is infinite or
   /// NaN is no candidate.
   void add(const Candidate& candidate);
+  /// Many at once, which costs less.
+  void add(std::span<const Candidate> candidates);
   /// In the order of choice.
   std::vector<Candidate> finish();
   /// In any order: all that a choice among these and other offsets may take.

@@ -227,7 +227,10 @@ class SharedBackend : public Backend {
         found[d].resize(stretches.size());
         if (own.empty()) continue;
         std::vector<std::vector<Candidate>> some = parts_[d]->best(patterns, own, group);
-        for (std::size_t k = 0; k < places.size(); ++k) found[d][places[k]] = std::move(some[k]);
+        for (std::size_t k = 0; k < places.size(); ++k) {
+          if (group == Choice::kept) std::ranges::sort(some[k], chosen_before);
+          found[d][places[k]] = std::move(some[k]);
+        }
       }
     });
     std::vector<std::vector<Candidate>> all(tasks.size());
@@ -235,23 +238,22 @@ class SharedBackend : public Backend {
       for (std::size_t s = 0; s < dealt[d].size(); ++s) {
         const Stretch& one = dealt[d][s];
         std::vector<Candidate>& to = all[one.of];
-        if (is_whole(one))
+        if (is_whole(one)) {
           to = std::move(found[d][s]);
-        else
+        } else {
+          const auto middle = std::ssize(to);
           to.insert(to.end(), found[d][s].begin(), found[d][s].end());
+          std::inplace_merge(to.begin(), to.begin() + middle, to.end(), chosen_before);
+        }
       }
     if (choice == Choice::chosen)
       for (const std::vector<Stretch>& stretches : dealt)
-        for (const Stretch& one : stretches)
-          if (!is_whole(one) && one.first == 0) all[one.of] = chosen_from(all[one.of], tasks[one.of]);
+        for (const Stretch& one : stretches) {
+          const SomeTask& task = tasks[one.of];
+          if (!is_whole(one) && one.first == 0)
+            all[one.of] = choose(all[one.of], task.limit, std::min(task.exclusion, kLargestZone));
+        }
     return all;
-  }
-
-  template <class SomeTask>
-  static std::vector<Candidate> chosen_from(std::span<const Candidate> kept, const SomeTask& task) {
-    Selection selection(task.limit, task.exclusion, task.max_distance);
-    for (const Candidate& candidate : kept) selection.add(candidate);
-    return selection.finish();
   }
 
   std::vector<Device> devices_;

@@ -4,8 +4,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include <mutex>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "warploom/core/cuda_check.cuh"
 #include "warploom/core/device.hpp"
@@ -18,9 +21,12 @@ namespace warploom {
 /// does nothing. All have numbers.
 /// @throws NoDevice: two of them do not reach each other
 inline void enable_peers(std::span<const Device> devices) {
+  static std::mutex mutex;
+  static std::set<std::pair<int, int>> enabled;  // guarded by mutex
+  const std::lock_guard lock(mutex);
   for (const Device from : devices)
     for (const Device to : devices) {
-      if (from == to) continue;
+      if (from == to || enabled.contains({from.ordinal, to.ordinal})) continue;
       int can = 0;
       cuda_check(cudaDeviceCanAccessPeer(&can, from.ordinal, to.ordinal), "cudaDeviceCanAccessPeer");
       const std::string both =
@@ -36,6 +42,7 @@ inline void enable_peers(std::span<const Device> devices) {
         cudaGetLastError();
       else
         cuda_check(error, "peer access from " + both);
+      enabled.emplace(from.ordinal, to.ordinal);
     }
 }
 
