@@ -29,6 +29,8 @@ import time
 import zlib
 from pathlib import Path
 
+from cores import processors
+
 
 def write_png(path, side, seed):
     draw = random.Random(seed)
@@ -134,13 +136,15 @@ def kills(arguments, scratch):
 
 def timed(cohort, workers, kill_at=None, replace=False):
     shutil.rmtree(cohort.folder, ignore_errors=True)
+    first, second = processors()
     started = time.monotonic()
-    running = [cohort.start(core) for core in range(workers)]
+    cores = [(first + second)[number % len(first + second)] for number in range(workers)]
+    running = [cohort.start(core) for core in cores]
     if kill_at is not None:
         time.sleep(kill_at)
         kill_tree(running[0])
         if replace:
-            running[0] = cohort.start(0)
+            running[0] = cohort.start(cores[0])
         else:
             del running[0]
     for worker in running:

@@ -20,6 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cores import processors
+
 
 def write_tensors(path, side, seed, level=None):
     draw = np.random.default_rng(seed)
@@ -96,7 +98,9 @@ def main():
     each = verb + ["--device", "cuda" if several else arguments.device]
     result = {"images": arguments.images, "side": arguments.side, "format": ending, "device": arguments.device, "options": arguments.options,
               "disk": disk_of(folder), "bytes in": sum(p.stat().st_size for p in inputs.iterdir()), "runs": []}
-    every = sorted(os.sched_getaffinity(0))
+    first, second = processors()
+    every = first + second
+    result["processors"] = {"cores": len(first), "that share one with another": len(second)}
     for cores in [int(c) for c in arguments.cores.split(",")] if arguments.cores else [len(every)]:
         pinned = ["taskset", "-c", ",".join(map(str, every[:cores]))]
         singly, together = [], {}
