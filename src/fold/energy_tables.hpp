@@ -24,15 +24,18 @@ template <class T, std::size_t N, std::size_t... Rest>
 struct Grid<T, N, Rest...> {
   using type = std::array<typename Grid<T, Rest...>::type, N>;
 };
-template <std::size_t... N>
-using Table = typename Grid<std::int32_t, N...>::type;
-using Mismatches = Table<kPairs, kBases, kBases>;  ///< [pair][base behind its first][base before its second]
 
-/// Of one loop with its closing pair: letters and energy.
-using SpecialLoops = std::vector<std::pair<std::string, std::int32_t>>;
+/// Of one loop with its closing pair: letters and a number.
+template <class Number>
+using SpecialLoopsOf = std::vector<std::pair<std::string, Number>>;
+using SpecialLoops = SpecialLoopsOf<std::int32_t>;
 
-/// Free energies at a temperature, or enthalpies [0.01 kcal/mol].
-struct Energies {
+/// A number for each loop of the model.
+template <class Number>
+struct LoopNumbers {
+  template <std::size_t... N>
+  using Table = typename Grid<Number, N...>::type;
+  using Mismatches = Table<kPairs, kBases, kBases>;  ///< [pair][base behind its first][base before its second]
   Table<kPairs, kPairs> stack = {};
   Mismatches mismatch_hairpin = {}, mismatch_interior = {}, mismatch_interior_1n = {},
              mismatch_interior_23 = {}, mismatch_multi = {}, mismatch_exterior = {};
@@ -41,9 +44,15 @@ struct Energies {
   Table<kPairs, kPairs, kBases, kBases, kBases> int21 = {};
   Table<kPairs, kPairs, kBases, kBases, kBases, kBases> int22 = {};
   Table<kMaxLoop + 1> hairpin = {}, bulge = {}, interior = {};
-  std::int32_t multi_base = 0, multi_closing = 0, multi_intern = 0, asymmetry = 0, terminal_au = 0;
-  SpecialLoops triloops = {}, tetraloops = {}, hexaloops = {};
+  Number multi_base = 0, multi_closing = 0, multi_intern = 0, asymmetry = 0, terminal_au = 0;
+  SpecialLoopsOf<Number> triloops = {}, tetraloops = {}, hexaloops = {};
 };
+
+/// Free energies at a temperature, or enthalpies [0.01 kcal/mol].
+using Energies = LoopNumbers<std::int32_t>;
+using Mismatches = Energies::Mismatches;
+template <std::size_t... N>
+using Table = Energies::Table<N...>;
 
 struct EnergyTables {
   Energies free = {}, enthalpy = {};  ///< at 37 C

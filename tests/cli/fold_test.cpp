@@ -28,6 +28,28 @@ TEST_F(FoldVerb, PrintsAsRnafoldDoes) {
   EXPECT_EQ(run.out,
             ">a the first\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n>b\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n");
 }
+TEST_F(FoldVerb, PrintsAnEnsembleAsRnafoldDoes) {
+  make("s.fa", "GGGACUUCGGUCCCAAGGGACUUCGGUCCCAAAGGGCAAAACUGAACCC\n");
+  EXPECT_EQ(run_tool("fold " + path("s.fa") + " --ensemble --MEA 1").out,
+            "GGGACUUCGGUCCCAAGGGACUUCGGUCCCAAAGGGCAAAACUGAACCC\n"
+            "((((((..(((((....)))))..))))))...(((..........))) (-20.30)\n"
+            "((((((..(((((,..,||||}..})))))...(({,.....,}..))) [-21.16]\n"
+            "((((((..(((((....)))))..))))))...(((..........))) {-20.30 d=11.13}\n"
+            "((((((..(((((....)))))..))))))...(((..........))) {-20.30 MEA=34.95}\n"
+            " frequency of mfe structure in ensemble 0.249707; ensemble diversity 15.67\n");
+}
+TEST_F(FoldVerb, WritesThePairsOfAnEnsemble) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n>b\nGGGCAAAAGCCC\n");
+  ASSERT_EQ(run_tool("fold " + path("s.fa") + " -p --bpp " + path("p.tsv")).code, 0);
+  EXPECT_THAT(read_file(path("p.tsv")), StartsWith("name\ti\tj\tprobability\na\t1\t"));
+  EXPECT_THAT(read_file(path("p.tsv")), HasSubstr("\nb\t4\t9\t0."));
+  const ToolRun two = run_tool("fold " + path("s.fa") + " -p --bpp " + path("p.svg"));
+  EXPECT_EQ(two.code, 2);
+  EXPECT_THAT(two.err, HasSubstr("a picture is of one sequence"));
+  for (const std::string options :
+       {"--bpp x.tsv", "--gamma 2", "--samples 3", "-p --suboptimal 1", "-p --format ct", "-p --bpp x.png"})
+    EXPECT_EQ(run_tool("fold " + path("s.fa") + " " + options).code, 2) << options;
+}
 TEST_F(FoldVerb, ReadsPlainTextFastqAndGzip) {
   const std::string wanted = "GGGGAAAACCCC\n((((....)))) ( -5.40)\n";
   make("s.txt", "GGGGAAAACCCC\r\n\r\n");

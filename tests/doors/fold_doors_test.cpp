@@ -1,4 +1,6 @@
 #include "doors/doors.hpp"
+#include "warploom/fold/dot_plot.hpp"
+#include "warploom/fold/ensemble.hpp"
 #include "warploom/fold/fold.hpp"
 #include "warploom/fold/formats.hpp"
 #include "warploom/fold/parameters.hpp"
@@ -59,6 +61,44 @@ DOOR(SequencesToFold, "fold::fold(std::string_view, const Model &, const Run &, 
   for (const std::int64_t n : {kLeast, std::int64_t{-1}, std::int64_t{0}, std::int64_t{100'000}})
     survives([&] { return bytes_to_fold(n); });
   for (const std::int64_t n : {std::int64_t{100'001}, kMost}) refused([&] { return bytes_to_fold(n); });
+}
+
+DOOR(Ensembles, "fold::ensemble", "fold::ensembles", "fold::bytes_to_sum", "fold::pairing_letters",
+     "fold::dot_plot_svg", "fold::Ensemble::probability_of") {
+  for (const std::string& none :
+       {std::string(), std::string("AC GU"), std::string("\xFF"), std::string(100'001, 'A')}) {
+    refused([&] { return ensemble(none).energy; });
+    refused([&] { return ensembles(std::vector<std::string>{kSequence, none}).size(); });
+  }
+  for (const Model& model : broken_models()) refused([&] { return ensemble(kSequence, model).energy; });
+  for (const std::string& none : {std::string("("), std::string(12, '('), std::string(13, '.')})
+    refused([&] { return ensemble(kSequence, {}, {}, {}, none).energy; });
+  refused([] {
+    return ensembles(std::vector{kSequence}, {}, {}, {}, std::vector{kSequence, kSequence}).size();
+  });
+  for (const double number : {kNan, -1., 1.5, kInfinity})
+    refused([&] { return ensemble(kSequence, {}, {.cutoff = number}).energy; });
+  for (const double number : {kNan, -1., 0., kInfinity})
+    refused([&] { return ensemble(kSequence, {}, {.gamma = number}).energy; });
+  for (const std::int64_t count : {std::int64_t{-1}, kMost, kLeast})
+    refused([&] { return ensemble(kSequence, {}, {.samples = count}).energy; });
+  refused([] { return ensemble(kSequence, {.temperature = -273.15}).energy; });
+  survives([] { return ensemble(kSequence, {.temperature = 1000}).energy; });
+  survives([] {
+    return ensemble(kSequence, {.max_span = 1}, {.samples = 3, .seed = ~0ull}, {.threads = ~0u}).energy;
+  });
+  survives([] { return ensembles(std::vector<std::string>{}).size(); });
+  for (const std::int64_t n : {kLeast, std::int64_t{-1}, std::int64_t{0}, std::int64_t{100'000}})
+    survives([&] { return bytes_to_sum(n); });
+  for (const std::int64_t n : {std::int64_t{100'001}, kMost}) refused([&] { return bytes_to_sum(n); });
+  survives([] { return Ensemble{}.probability_of(kNan); });
+  survives([] { return pairing_letters({}).size(); });
+  Ensemble odd;
+  odd.unpaired.assign(12, kNan), odd.pairs = {{0, 13, 1}};
+  refused([&] { return pairing_letters(odd).size(); });
+  refused([&] { return dot_plot_svg(kSequence, kStructure, odd).size(); });
+  refused([] { return dot_plot_svg(kSequence, kStructure, {}).size(); });
+  refused([] { return dot_plot_svg("", "", {}).size(); });
 }
 
 DOOR(SuboptimalStructures, "fold::suboptimal") {

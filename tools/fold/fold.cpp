@@ -6,12 +6,14 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "cli/byte_size.hpp"
 #include "cli/output_files.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
+#include "ensemble.hpp"
 #include "model.hpp"
 #include "records.hpp"
 #include "warploom/core/error.hpp"
@@ -19,6 +21,7 @@
 #include "warploom/core/log.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/dp/base_pairs.hpp"
+#include "warploom/fold/dot_plot.hpp"
 #include "warploom/fold/formats.hpp"
 #include "warploom/fold/picture.hpp"
 
@@ -29,6 +32,7 @@ struct Settings : ModelSettings {
   std::string input, constraints, output = "-", format = "dot-bracket", svg, layout = "arcs";
   bool enforce = false, json = false, force = false;
   SuboptimalSettings suboptimal;
+  EnsembleSettings ensemble;
   std::uint64_t max_memory = kMaxFileBytes;
   Run run;
 };
@@ -155,6 +159,9 @@ int run(Settings& s) {
     if (!s.svg.ends_with(".svg")) throw BadInput(fmt::format("--svg {}: the name must end in .svg", s.svg));
     files.add(s.svg, s.force);
   }
+  check_ensemble(s.ensemble, s.format, s.suboptimal.delta >= 0);
+  if (!s.ensemble.pairs.empty()) files.add(s.ensemble.pairs, s.force);
+  if (s.ensemble.gamma > 0) s.ensemble.options.gamma = s.ensemble.gamma;
   fold::Model model = model_of(s);
   if (s.suboptimal.delta >= 0 && (s.format == "ct" || s.format == "bpseq"))
     throw BadInput("--suboptimal with --format ct or bpseq; it gives dot-bracket or JSON");
@@ -163,9 +170,12 @@ int run(Settings& s) {
     throw BadInput("--enforce-constraint without -C: there is no constraint");
   std::vector<std::string> constraints;
   Records records = records_of(s, model, constraints);
-  if (!s.svg.empty() && records.good.size() != 1)
-    throw BadInput(fmt::format("--svg {}: a picture is of one sequence; {} has {}", s.svg,
-                               input_name(s.input), records.good.size()));
+  const bool plot = s.ensemble.pairs.ends_with(".svg");
+  for (const auto& [given, name, file] :
+       {std::tuple(!s.svg.empty(), "--svg", s.svg), std::tuple(plot, "--bpp", s.ensemble.pairs)})
+    if (given && records.good.size() != 1)
+      throw BadInput(fmt::format("{} {}: a picture is of one sequence; {} has {}", name, file,
+                                 input_name(s.input), records.good.size()));
   std::vector<double> reactivities;
   if (!s.reactivities.empty()) {
     if (records.good.size() + records.bad != 1)
@@ -188,6 +198,8 @@ int run(Settings& s) {
   const Stopwatch watch;
   const std::vector<fold::Folding> foldings =
       s.enforce ? fold_each(s, records, constraints, model) : fold::fold(sequences, model, {}, constraints);
+  std::vector<fold::Ensemble> ensembles;
+  if (s.ensemble.on) ensembles = fold::ensembles(sequences, model, s.ensemble.options, {}, constraints);
   const double seconds = watch.seconds();
 
   std::string text;
@@ -196,13 +208,19 @@ int run(Settings& s) {
       s.suboptimal.delta < 0 || suboptimal(s, records, constraints, model, foldings, text, list);
   for (std::size_t k = 0; k < foldings.size() && s.suboptimal.delta < 0; ++k) {
     const io::SequenceRecord& record = records.good[k];
-    if (s.json)
-      list.push_back({{"name", record.name},
-                      {"description", record.description},
-                      {"length", record.sequence.size()},
-                      {"sequence", record.sequence},
-                      {"structure", foldings[k].structure},
-                      {"energy", foldings[k].energy / 100.}});
+    if (s.json) {
+      Json one = {{"name", record.name},
+                  {"description", record.description},
+                  {"length", record.sequence.size()},
+                  {"sequence", record.sequence},
+                  {"structure", foldings[k].structure},
+                  {"energy", foldings[k].energy / 100.}};
+      if (s.ensemble.on) one["ensemble"] = ensemble_json(s.ensemble, foldings[k], ensembles[k]);
+      list.push_back(std::move(one));
+      continue;
+    }
+    if (s.ensemble.on)
+      text += ensemble_text(s.ensemble, record, foldings[k], ensembles[k], model);
     else
       text += as_text(record, foldings[k], s.format);
   }
@@ -216,6 +234,10 @@ int run(Settings& s) {
   }
   if (!s.svg.empty() && !foldings.empty())
     files.write(s.svg, picture(records.good.front(), foldings.front(), s.layout, reactivities));
+  if (!s.ensemble.pairs.empty() && !ensembles.empty())
+    files.write(s.ensemble.pairs, plot ? fold::dot_plot_svg(records.good.front().sequence,
+                                                            foldings.front().structure, ensembles.front())
+                                       : pairs_table(records.good, ensembles));
   if (s.output != "-") files.write(s.output, text);
   files.commit();
   if (s.output == "-") print(text);
@@ -237,6 +259,7 @@ std::function<int()> add(Command& command) {
   command.add("--enforce-constraint,--enforceConstraint", &s->enforce,
               "Bases have to pair where the constraint has ( and ), with each other, and |, with any");
   add_suboptimal_options(command, s->suboptimal);
+  add_ensemble_options(command, s->ensemble);
   command.group("Output");
   command.add("-o,--output FILE", &s->output,
               "Result to write, as JSON if it ends in .json; '-' for standard output [-]");
@@ -279,6 +302,7 @@ Verb fold_verb() {
       "warploom fold examples/trna_phe.fa\n"
       "  warploom fold sequences.fa.gz -T 25 --no-lonely-pairs --format ct -o folded.ct\n"
       "  warploom fold rna.fa --svg rna.svg --layout radial\n"
+      "  warploom fold rna.fa --ensemble --bpp rna.svg\n"
       "  warploom fold eval folded.txt\n"
       "  warploom fold windows genome.fa --window 120 --shuffles 100 -o windows.tsv\n"
       "  warploom fold mutants rna.fa --svg mutants.svg -o mutants.tsv\n"

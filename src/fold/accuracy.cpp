@@ -1,0 +1,74 @@
+#include "fold/accuracy.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "warploom/core/progress.hpp"
+
+namespace warploom::fold {
+namespace {
+
+struct Gain {
+  std::int64_t k;
+  double value;
+};
+
+}  // namespace
+
+std::pair<std::string, double> most_accurate(const Panels& probabilities, std::span<const double> unpaired,
+                                             double gamma) {
+  const std::int64_t n = std::ssize(unpaired);
+  const auto alone = [&](std::int64_t i) { return unpaired[static_cast<std::size_t>(i - 1)]; };
+  std::vector<std::vector<Gain>> gains(static_cast<std::size_t>(n + 1));  // by the pair's second base
+  for (std::int64_t j = 1; j <= n; ++j)
+    for (std::int64_t t = 0; t <= Tiling::strip_of(j); ++t) {
+      const double* probability = probabilities.column(t, j);
+      const std::int64_t first = Tiling::first_row(t);
+      for (std::int64_t r = 0; r < kStripRows && first + r < j - kMinHairpin; ++r)
+        if (const double value = 2 * gamma * probability[r]; value > alone(first + r) + alone(j))
+          gains[static_cast<std::size_t>(j)].push_back({first + r, value});
+    }
+  // best[j][i]: of i..j; 0 where there is none. Rows that begin no part are not needed, but few.
+  std::vector<std::vector<double>> best(static_cast<std::size_t>(n + 1));
+  const auto at = [&](std::int64_t i, std::int64_t j) {
+    return j < i ? 0 : best[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
+  };
+  best[0].assign(1, 0);
+  for (std::int64_t j = 1; j <= n; ++j) {
+    std::vector<double>& here = best[static_cast<std::size_t>(j)];
+    here.assign(static_cast<std::size_t>(j + 1), 0);
+    for (std::int64_t i = 1; i <= j; ++i) here[static_cast<std::size_t>(i)] = at(i, j - 1) + alone(j);
+    for (const Gain& gain : gains[static_cast<std::size_t>(j)]) {
+      const double inside = gain.value + at(gain.k + 1, j - 1);
+      for (std::int64_t i = 1; i <= gain.k; ++i) {
+        double& cell = here[static_cast<std::size_t>(i)];
+        cell = std::max(cell, at(i, gain.k - 1) + inside);
+      }
+    }
+    if (j % 64 == 0) check_interrupt();
+  }
+  std::string structure(static_cast<std::size_t>(n), '.');
+  std::vector<std::pair<std::int64_t, std::int64_t>> open{{1, n}};
+  while (!open.empty()) {
+    auto [i, j] = open.back();
+    open.pop_back();
+    while (j >= i) {
+      const Gain* taken = nullptr;
+      if (at(i, j) != at(i, j - 1) + alone(j))
+        for (const Gain& gain : gains[static_cast<std::size_t>(j)])
+          if (gain.k >= i && at(i, j) == at(i, gain.k - 1) + (gain.value + at(gain.k + 1, j - 1)))
+            taken = &gain;
+      if (taken == nullptr) {
+        --j;
+        continue;
+      }
+      structure[static_cast<std::size_t>(taken->k - 1)] = '(',
+                                                    structure[static_cast<std::size_t>(j - 1)] = ')';
+      open.emplace_back(taken->k + 1, j - 1);
+      j = taken->k - 1;
+    }
+  }
+  return {structure, at(1, n)};
+}
+
+}  // namespace warploom::fold

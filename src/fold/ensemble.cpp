@@ -1,0 +1,200 @@
+#include "warploom/fold/ensemble.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <numbers>
+#include <tuple>
+
+#include "fold/accuracy.hpp"
+#include "fold/alone.hpp"
+#include "fold/gpu_choice.hpp"
+#include "fold/partition.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/core/memory.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::fold {
+namespace {
+
+constexpr std::int64_t kMostSamples = 10'000'000;
+
+void check(const Model& model, const EnsembleOptions& options, const Run& run) {
+  if (names_gpu(run)) throw BadInput("an ensemble on a GPU: it is there on the CPU alone (`device` cpu)");
+  if (model.dangles % 2 == 1)
+    throw BadInput(
+        fmt::format("an ensemble with dangles {}; they are 0 or 2 for an ensemble", model.dangles));
+  if (model.circular) throw BadInput("an ensemble of a circle; it is there for linear sequences");
+  if (model.quadruplexes) throw BadInput("an ensemble with quadruplexes; it is there without them");
+  if (model.enforce_constraint)
+    throw BadInput("an ensemble with an enforced constraint; one that leaves pairs out is possible");
+  if (!(options.cutoff >= 0 && options.cutoff <= 1))
+    throw BadInput(fmt::format("a cutoff of {}: it is a probability, 0 to 1", options.cutoff));
+  if (!(options.gamma > 0 && options.gamma <= 1e6))
+    throw BadInput(fmt::format("a gamma of {}: it is above 0 and 1,000,000 at most", options.gamma));
+  if (options.samples < 0 || options.samples > kMostSamples)
+    throw BadInput(fmt::format("{} samples: 0 to {} are drawn", options.samples, kMostSamples));
+}
+
+/// @throws BadInput: within a tile, numbers might differ by more than a double holds
+void check_span(const Model& model, const Weights& weights) {
+  constexpr double kMostBits =
+      19;  // of a loop and its pair: two bases of the 96 that a tile's corners are apart
+  Model plain = model;
+  plain.pseudo = {};
+  double least = Loops(plain).least();
+  const PseudoEnergies& pseudo = model.pseudo;
+  const auto of = [&](const auto& list, double factor) {
+    double most = 0;
+    for (const double energy : list) most = std::min(most, factor * energy);
+    least += most;
+  };
+  of(pseudo.stack, 4), of(pseudo.unpaired, -2), of(pseudo.paired, 200);
+  if (!(-least / 100 / weights.kt() * std::numbers::log2e <= kMostBits))
+    throw BadInput(fmt::format(
+        "an ensemble at {} C with energies down to {:.2f} kcal/mol a loop: they may be {:.2f} at most there",
+        model.temperature, least / 100, -kMostBits * weights.kt() / std::numbers::log2e));
+}
+
+/// Pairs, unpaired bases, and what follows from them.
+void read_off(const Panels& probabilities, std::int64_t n, const EnsembleOptions& options, Ensemble& out) {
+  out.unpaired.assign(static_cast<std::size_t>(n), 1);
+  out.centroid.assign(static_cast<std::size_t>(n), '.');
+  double differ = 0, from_centroid = 0;
+  for (std::int64_t i = 1; i <= n; ++i) {
+    const std::int64_t t = Tiling::strip_of(i), r = i - Tiling::first_row(t);
+    for (std::int64_t j = i + kMinHairpin + 1; j <= n; ++j) {
+      const double probability = probabilities.column(t, j)[r];
+      if (probability == 0) continue;
+      out.unpaired[static_cast<std::size_t>(i - 1)] -= probability;
+      out.unpaired[static_cast<std::size_t>(j - 1)] -= probability;
+      differ += probability * (1 - probability);
+      const bool often = probability > .5;
+      from_centroid += often ? 1 - probability : probability;
+      if (often)
+        out.centroid[static_cast<std::size_t>(i - 1)] = '(',
+                                                  out.centroid[static_cast<std::size_t>(j - 1)] = ')';
+      if (probability >= options.cutoff) out.pairs.push_back({i, j, probability});
+    }
+  }
+  for (double& probability : out.unpaired) probability = std::max(probability, 0.);  // but for rounding
+  out.diversity = 2 * differ, out.centroid_distance = from_centroid;
+  std::tie(out.mea, out.accuracy) = most_accurate(probabilities, out.unpaired, options.gamma);
+}
+
+Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, const Weights& weights,
+                     const EnsembleOptions& options) {
+  const Loops& loops = weights.loops();
+  const Bases s = bases_of(sequence, loops);
+  const Marks marks = marks_of(s, constraint, loops);
+  const Extras extras(s, loops, marks.forced);
+  const Allowed allowed(s, loops, marks);
+  const Problem problem{s, weights, extras, allowed};
+  const std::int64_t n = s.size();
+  try {
+    constexpr std::uint64_t kSmall = 16'000'000;  // what is free takes a tenth of a millisecond to find out
+    if (const std::uint64_t bytes = bytes_to_sum(n, options); bytes > kSmall)
+      require_memory(bytes, fmt::format("the ensemble of {} bases", n));
+    Ensemble out;
+    const Partition p = partition(problem);
+    out.kt = weights.kt();
+    out.energy = -weights.kt() * p.log + extras.offset() / 100.;
+    if (options.samples > 0) out.samples = sample(problem, p, options.samples, options.seed);
+    if (options.probabilities) {
+      Panels probabilities(n);
+      outside(problem, p, probabilities);
+      read_off(probabilities, n, options, out);
+    }
+    return out;
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(fmt::format("the ensemble of {} bases takes {} bytes, which there are not", n,
+                                  bytes_to_sum(n, options)));
+  }
+}
+
+}  // namespace
+
+double Ensemble::probability_of(double structure_energy) const {
+  return std::exp((energy - structure_energy) / kt);
+}
+
+std::uint64_t bytes_to_sum(std::int64_t n, const EnsembleOptions& options) {
+  constexpr std::uint64_t kBesides = 2'000;  // a base: what strips hand down, and what stems weigh
+  if (n > kMostBases) throw BadInput(fmt::format("{} bases; at most {} are folded", n, kMostBases));
+  if (n <= 0) return 0;
+  // Three arrays inside; two more outside, and then of the most accurate structure
+  return Panels::bytes(n) * (options.probabilities ? 5 : 3) + kBesides * static_cast<std::uint64_t>(n);
+}
+
+Ensemble ensemble(std::string_view sequence, const Model& model, const EnsembleOptions& options,
+                  const Run& run, std::string_view constraint) {
+  check(model, options, run);
+  const RunScope scope(run);
+  const Loops loops(model);
+  const Weights weights(model, loops);
+  check_span(model, weights);
+  return ensemble_of(sequence, constraint, weights, options);
+}
+
+std::vector<Ensemble> ensembles(std::span<const std::string> sequences, const Model& model,
+                                const EnsembleOptions& options, const Run& run,
+                                std::span<const std::string> constraints) {
+  if (!constraints.empty() && constraints.size() != sequences.size())
+    throw BadInput(fmt::format("{} constraints of {} sequences", constraints.size(), sequences.size()));
+  check(model, options, run);
+  const RunScope scope(run);
+  const Loops loops(model);
+  const Weights weights(model, loops);
+  check_span(model, weights);
+  std::vector<Ensemble> all(sequences.size());
+  const auto one = [&](std::size_t k) {
+    try {
+      EnsembleOptions own = options;
+      own.seed += k;
+      all[k] =
+          ensemble_of(sequences[k], constraints.empty() ? std::string_view() : constraints[k], weights, own);
+    } catch (const BadInput& error) {
+      throw BadInput(fmt::format("sequence {}: {}", k + 1, error.what()));
+    }
+  };
+  std::vector<std::size_t> together;
+  for (std::size_t k = 0; k < sequences.size(); ++k)
+    if (static_cast<std::int64_t>(sequences[k].size()) <= kShort) together.push_back(k);
+  parallel_for(std::ssize(together), [&](std::int64_t k) { one(together[static_cast<std::size_t>(k)]); });
+  for (std::size_t k = 0; k < sequences.size(); ++k)
+    if (static_cast<std::int64_t>(sequences[k].size()) > kShort) one(k);
+  return all;
+}
+
+void check_pair(const PairProbability& pair, std::int64_t n) {
+  if (pair.i < 1 || pair.j <= pair.i || pair.j > n || !(pair.probability >= 0))
+    throw BadInput(fmt::format("the pair ({}, {}) of probability {} in an ensemble of {} bases", pair.i,
+                               pair.j, pair.probability, n));
+}
+
+std::string pairing_letters(const Ensemble& ensemble) {
+  constexpr double kMost = .667;
+  std::vector<double> later(ensemble.unpaired.size()), earlier(ensemble.unpaired.size());
+  for (const PairProbability& pair : ensemble.pairs) {
+    check_pair(pair, std::ssize(later));
+    later[static_cast<std::size_t>(pair.i - 1)] += pair.probability;
+    earlier[static_cast<std::size_t>(pair.j - 1)] += pair.probability;
+  }
+  std::string letters;
+  for (std::size_t k = 0; k < later.size(); ++k) {
+    const double paired = later[k] + earlier[k], alone = 1 - paired;
+    letters += alone > kMost        ? '.'
+               : later[k] > kMost   ? '('
+               : earlier[k] > kMost ? ')'
+               : paired > alone     ? later[k] > kMost * paired     ? '{'
+                                      : earlier[k] > kMost * paired ? '}'
+                                                                    : '|'
+               : alone > paired     ? ','
+                                    : ':';
+  }
+  return letters;
+}
+
+}  // namespace warploom::fold

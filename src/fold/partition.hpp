@@ -1,0 +1,127 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/large_pages.hpp"
+#include "fold/constraint.hpp"
+#include "fold/extras.hpp"
+#include "fold/sums.hpp"
+#include "fold/weights.hpp"
+
+namespace warploom::fold {
+
+/// Numbers of all i <= j, strip by strip: kStripRows rows of a column side by side, and the next column
+/// behind them.
+class Panels {
+ public:
+  explicit Panels(std::int64_t n);
+  static std::uint64_t bytes(std::int64_t n);
+  double* column(std::int64_t strip, std::int64_t j) {
+    return cells_.get() + offsets_[static_cast<std::size_t>(strip)] + j * kStripRows;
+  }
+  const double* column(std::int64_t strip, std::int64_t j) const {
+    return cells_.get() + offsets_[static_cast<std::size_t>(strip)] + j * kStripRows;
+  }
+
+ private:
+  std::vector<std::int64_t> offsets_;
+  std::unique_ptr<double[]> cells_;
+};
+
+/// Strips and tiles of n bases, which are counted from 1.
+struct Tiling {
+  std::int64_t n;
+  std::int64_t strips() const { return (n + kStripRows - 1) / kStripRows; }
+  std::int64_t tiles() const { return (n + kTileColumns - 1) / kTileColumns; }
+  static std::int64_t strip_of(std::int64_t i) { return (i - 1) / kStripRows; }
+  static std::int64_t tile_of(std::int64_t j) { return (j - 1) / kTileColumns; }
+  static std::int64_t first_row(std::int64_t strip) { return strip * kStripRows + 1; }
+  static std::int64_t first_column(std::int64_t tile) { return tile * kTileColumns + 1; }
+  std::int64_t last_column(std::int64_t tile) const { return std::min(n, (tile + 1) * kTileColumns); }
+};
+
+/// A number and a power of two.
+struct Scaled {
+  double number = 0;
+  std::int64_t exponent = 0;
+};
+
+/// Which pairs there are beside what the bases allow: a constraint's, a span's, those that could stack.
+class Allowed {
+ public:
+  Allowed(const Bases& s, const Loops& loops, const Marks& marks);
+  bool all() const { return all_; }
+  bool operator()(std::int64_t i, std::int64_t j) const;
+
+ private:
+  const Bases& s_;
+  const Loops& loops_;
+  const Marks& marks_;
+  bool all_;
+};
+
+/// A sequence and a model, as the partition function's parts see them; what is given lives as long.
+struct Problem {
+  const Bases& s;
+  const Weights& weights;
+  const Extras& extras;
+  const Allowed& allowed;
+};
+
+/// The sums of the weights of all structures of i..j: b where i and j pair, m1 with one stem that begins at
+/// i, m with one or more stems of a multiloop.
+struct Partition {
+  explicit Partition(std::int64_t n);
+  Tiling tiling;
+  Panels b, m1, m;
+  std::vector<std::int32_t> exponents;      ///< by strip and tile
+  std::vector<double> ends;                 ///< of the first j bases, outside of all pairs
+  std::vector<std::int64_t> end_exponents;  ///< of kStripRows of them
+  double log = 0;                           ///< of the sum over all structures
+
+  std::int32_t exponent(std::int64_t strip, std::int64_t tile) const {
+    return exponents[static_cast<std::size_t>(strip * tiling.tiles() + tile)];
+  }
+  std::int64_t end_exponent(std::int64_t j) const {
+    return end_exponents[static_cast<std::size_t>(j / kStripRows)];
+  }
+  Scaled at(const Panels& which, std::int64_t i, std::int64_t j) const {
+    if (j < i) return {};
+    const std::int64_t strip = Tiling::strip_of(i);
+    return {which.column(strip, j)[i - Tiling::first_row(strip)], exponent(strip, Tiling::tile_of(j))};
+  }
+};
+
+inline int loop_context(Base a, Base b) { return a * kBases + b; }
+/// What loops weigh in a strip.
+std::unique_ptr<StripWeights> strip_weights(const Problem& problem, std::int64_t strip);
+SizeWeights size_weights(const Weights& weights);
+/// 2^exponent, 0 or infinite where a double has no such number.
+double power(std::int64_t exponent);
+/// What a stem outside of all pairs weighs, by b_j, b_(j+1) (5: none) and i.
+class EndWeights {
+ public:
+  explicit EndWeights(const Problem& problem);
+  /// Of i = 1 and on.
+  const double* of(std::int64_t j) const;
+
+ private:
+  const Bases& s_;
+  std::vector<std::vector<double>> weights_;
+};
+
+/// @throws Interrupted
+Partition partition(const Problem& problem);
+
+/// The probability of each pair (i, j). @throws Interrupted
+void outside(const Problem& problem, const Partition& p, Panels& probabilities);
+
+/// Structures, each with the probability that it has in the ensemble. @throws Interrupted
+std::vector<std::string> sample(const Problem& problem, const Partition& p, std::int64_t count,
+                                std::uint64_t seed);
+
+}  // namespace warploom::fold

@@ -1,0 +1,162 @@
+#include "fold/sums.hpp"
+
+#include "core/vectors.hpp"
+
+namespace warploom::fold::WARPLOOM_INSTRUCTION_SET {
+namespace {
+
+using namespace warploom::WARPLOOM_INSTRUCTION_SET;
+using Number = warploom::WARPLOOM_INSTRUCTION_SET::Vector<double>;
+constexpr int kNumbers = warploom::WARPLOOM_INSTRUCTION_SET::kLanes<double>;
+static_assert(kStripRows % kNumbers == 0);
+
+/// The column d before j.
+double* back(WideRow* ring, const LoopColumn& column, int d) { return ring[(column.j - d) & (kReach - 1)]; }
+
+void interior(const LoopColumn& column, const SizeWeights& sizes, Rings& rings, double* __restrict b) {
+  const double* scale = column.scale;
+  const OuterWeights& outer = *column.outer;
+  alignas(64) StripRow bulge = {}, one_n = {}, generic = {};
+  for (int u = 2; u <= kMaxLoop; ++u) {
+    const double *left = back(rings.end, column, 1) + 1 + u, *right = back(rings.end, column, 1 + u) + 1;
+    const double l = scale[1] * sizes.bulge[u], r = scale[1 + u] * sizes.bulge[u];
+    for (int k = 0; k < kStripRows; ++k) bulge[k] += l * left[k] + r * right[k];
+  }
+  for (int u = 4; u <= kMaxLoop; ++u) {
+    const double *left = back(rings.interior_1n, column, 2) + u,
+                 *right = back(rings.interior_1n, column, u) + 2;
+    const double l = scale[2] * sizes.one_n[u], r = scale[u] * sizes.one_n[u];
+    for (int k = 0; k < kStripRows; ++k) one_n[k] += l * left[k] + r * right[k];
+  }
+  // In place: u from above, so that u - 2 is still that of column j - 1.
+  for (int u = kMaxLoop; u >= 4; --u) {
+    const double *left = back(rings.interior, column, 3) + u - 1,
+                 *right = back(rings.interior, column, u - 1) + 3;
+    const double l = scale[3] * sizes.asymmetry[u - 4];
+    const double r =
+        u == 4 ? 0 : scale[u - 1] * sizes.asymmetry[u - 4];  // two bases on each side are one loop
+    const double carried = u < 6 ? 0 : scale[1], weight = u < 6 ? 0 : sizes.interior[u];
+    const double* before = rings.generic[u < 6 ? u : u - 2] + 1;
+    double* here = rings.generic[u];
+    for (int k = 0; k < kStripRows; ++k) {
+      const double g = l * left[k] + r * right[k] + (u < 6 ? 0 : carried * before[k]);
+      generic[k] += weight * g;
+      here[k] = g;
+    }
+  }
+  const double *two_three = back(rings.interior_23, column, 3) + 4,
+               *three_two = back(rings.interior_23, column, 4) + 3;
+  const double *left_one = back(rings.b, column, 1) + 2, *right_one = back(rings.b, column, 2) + 1;
+  const double* stacked = back(rings.b, column, 1) + 1;
+  for (int k = 0; k < kStripRows; ++k)
+    b[k] = bulge[k] * column.end[k] + one_n[k] * outer.interior_1n[k] + generic[k] * outer.interior[k] +
+           sizes.two_three * (scale[3] * two_three[k] + scale[4] * three_two[k]) * outer.interior_23[k] +
+           scale[1] * left_one[k] * outer.bulge_left[k] + scale[2] * right_one[k] * column.bulge_right[k] +
+           scale[1] * stacked[k] * outer.stack[k];
+}
+
+void give_interior(const LoopColumn& column, const SizeWeights& sizes, const double* __restrict worth,
+                   Rings& rings) {
+  const double* scale = column.scale;
+  const OuterWeights& outer = *column.outer;
+  alignas(64) StripRow part;
+  for (int k = 0; k < kStripRows; ++k) part[k] = worth[k] * column.end[k];
+  for (int u = 2; u <= kMaxLoop; ++u) {
+    double *left = back(rings.end, column, 1) + 1 + u, *right = back(rings.end, column, 1 + u) + 1;
+    const double l = scale[1] * sizes.bulge[u], r = scale[1 + u] * sizes.bulge[u];
+    for (int k = 0; k < kStripRows; ++k) left[k] += l * part[k];
+    for (int k = 0; k < kStripRows; ++k) right[k] += r * part[k];
+  }
+  for (int k = 0; k < kStripRows; ++k) part[k] = worth[k] * outer.interior_1n[k];
+  for (int u = 4; u <= kMaxLoop; ++u) {
+    double *left = back(rings.interior_1n, column, 2) + u, *right = back(rings.interior_1n, column, u) + 2;
+    const double l = scale[2] * sizes.one_n[u], r = scale[u] * sizes.one_n[u];
+    for (int k = 0; k < kStripRows; ++k) left[k] += l * part[k];
+    for (int k = 0; k < kStripRows; ++k) right[k] += r * part[k];
+  }
+  for (int k = 0; k < kStripRows; ++k) part[k] = worth[k] * outer.interior[k];
+  // In place: u from below, so that u + 2 is still that of column j + 1. Row k of it lies at k + 1.
+  for (int u = 4; u <= kMaxLoop; ++u) {
+    double *left = back(rings.interior, column, 3) + u - 1, *right = back(rings.interior, column, u - 1) + 3;
+    const double l = scale[3] * sizes.asymmetry[u - 4],
+                 r = u == 4 ? 0 : scale[u - 1] * sizes.asymmetry[u - 4];
+    const double weight = u < 6 ? 0 : sizes.interior[u], carried = u + 2 > kMaxLoop ? 0 : scale[0];
+    const double* behind = rings.generic[u + 2 > kMaxLoop ? u : u + 2];
+    double* here = rings.generic[u];
+    alignas(64) StripRow g;
+    for (int k = 0; k < kStripRows; ++k)
+      g[k] = weight * part[k] + (u + 2 > kMaxLoop ? 0 : carried * behind[k]);
+    for (int k = 0; k < kStripRows; ++k) left[k] += l * g[k];
+    for (int k = 0; k < kStripRows; ++k) right[k] += r * g[k];
+    for (int k = 0; k < kStripRows; ++k) here[k + 1] = g[k];
+  }
+  double *two_three = back(rings.interior_23, column, 3) + 4,
+         *three_two = back(rings.interior_23, column, 4) + 3;
+  double *left_one = back(rings.b, column, 1) + 2, *right_one = back(rings.b, column, 2) + 1;
+  double* stacked = back(rings.b, column, 1) + 1;
+  for (int k = 0; k < kStripRows; ++k) part[k] = worth[k] * outer.interior_23[k] * sizes.two_three;
+  for (int k = 0; k < kStripRows; ++k) two_three[k] += scale[3] * part[k];
+  for (int k = 0; k < kStripRows; ++k) three_two[k] += scale[4] * part[k];
+  for (int k = 0; k < kStripRows; ++k) left_one[k] += scale[1] * worth[k] * outer.bulge_left[k];
+  for (int k = 0; k < kStripRows; ++k) right_one[k] += scale[2] * worth[k] * column.bulge_right[k];
+  for (int k = 0; k < kStripRows; ++k) stacked[k] += scale[1] * worth[k] * outer.stack[k];
+}
+
+constexpr int kTogether = 2;  // vectors of rows
+constexpr int kColumnsTogether = 4;
+static_assert(kStripRows % (kTogether * kNumbers) == 0 && kTileColumns % kColumnsTogether == 0);
+
+void product(const double* a, const double* b, int count, double* c) {
+  for (int column = 0; column < kTileColumns; column += kColumnsTogether)
+    for (int row = 0; row < kStripRows; row += kTogether * kNumbers) {
+      Number sum[kColumnsTogether][kTogether];
+      for (int x = 0; x < kColumnsTogether; ++x)
+        for (int v = 0; v < kTogether; ++v)
+          sum[x][v] = load(c + (column + x) * kStripRows + row + v * kNumbers);
+      for (int k = 0; k < count; ++k) {
+        Number left[kTogether];
+        for (int v = 0; v < kTogether; ++v) left[v] = load(a + k * kStripRows + row + v * kNumbers);
+        for (int x = 0; x < kColumnsTogether; ++x)
+          for (int v = 0; v < kTogether; ++v) sum[x][v] += left[v] * b[k * kTileColumns + column + x];
+      }
+      for (int x = 0; x < kColumnsTogether; ++x)
+        for (int v = 0; v < kTogether; ++v)
+          store(c + (column + x) * kStripRows + row + v * kNumbers, sum[x][v]);
+    }
+}
+
+inline double across(const Number& v) {
+  double sum = 0;
+  for (int k = 0; k < kNumbers; ++k) sum += v[k];
+  return sum;
+}
+
+void dots(const double* const* a, const double* factor, const double* b, double* c) {
+  constexpr int kRowsTogether = 4;
+  for (int column = 0; column < kTileColumns; column += kColumnsTogether)
+    for (int k = 0; k < kStripRows; k += kRowsTogether) {
+      Number sum[kColumnsTogether][kRowsTogether] = {};
+      for (int row = 0; row < kStripRows; row += kNumbers) {
+        Number left[kRowsTogether];
+        for (int y = 0; y < kRowsTogether; ++y) left[y] = load(a[k + y] + row);
+        for (int x = 0; x < kColumnsTogether; ++x) {
+          const Number right = load(b + (column + x) * kStripRows + row);
+          for (int y = 0; y < kRowsTogether; ++y) sum[x][y] += left[y] * right;
+        }
+      }
+      for (int x = 0; x < kColumnsTogether; ++x)
+        for (int y = 0; y < kRowsTogether; ++y)
+          c[(column + x) * kStripRows + k + y] += factor[k + y] * across(sum[x][y]);
+    }
+}
+
+void add(const double* __restrict x, double factor, double* __restrict y) {
+  for (int k = 0; k < kStripRows; ++k) y[k] += x[k] * factor;
+}
+
+}  // namespace
+
+extern const SumKernels sum_kernels;
+const SumKernels sum_kernels = {interior, give_interior, product, dots, add};
+
+}  // namespace warploom::fold::WARPLOOM_INSTRUCTION_SET

@@ -1,0 +1,310 @@
+#include "warploom/fold/ensemble.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <random>
+#include <sstream>
+
+#include "fold/random_sequence.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/fold/dot_plot.hpp"
+
+namespace warploom::fold {
+namespace {
+
+bool may_pair(char a, char b) {
+  return std::string("AU UA GC CG GU UG").find(std::string{a, b}) != std::string::npos;
+}
+
+/// Every structure of a short sequence.
+void for_each_structure(const std::string& sequence, std::string& structure, std::size_t at,
+                        std::vector<std::size_t>& open, const std::function<void()>& visit) {
+  if (at == sequence.size()) {
+    if (open.empty()) visit();
+    return;
+  }
+  for_each_structure(sequence, structure, at + 1, open, visit);
+  structure[at] = '(';
+  open.push_back(at);
+  for_each_structure(sequence, structure, at + 1, open, visit);
+  open.pop_back();
+  if (!open.empty() && at - open.back() > 3 && may_pair(sequence[open.back()], sequence[at])) {
+    const std::size_t opened = open.back();
+    open.pop_back();
+    structure[at] = ')';
+    for_each_structure(sequence, structure, at + 1, open, visit);
+    open.push_back(opened);
+  }
+  structure[at] = '.';
+}
+
+/// What each structure weighs, by evaluate(), which shares nothing with the sums. Without dangles energies
+/// are whole hundredths at 37 C in the ensemble, too.
+struct All {
+  All(const std::string& sequence, const Model& model) {
+    std::string structure(sequence.size(), '.');
+    std::vector<std::size_t> open;
+    const long double kt = (model.temperature + 273.15L) * 1.98717e-3L;
+    for_each_structure(sequence, structure, 0, open, [&] {
+      try {
+        const long double weight = std::exp(-evaluate(sequence, structure, model).energy / 100.L / kt);
+        weights[structure] = weight, sum += weight;
+      } catch (const BadInput&) {  // a loop that there is not
+      }
+    });
+    energy = static_cast<double>(-kt * std::log(sum));
+  }
+  double probability(std::int64_t i, std::int64_t j) const {
+    long double of = 0;
+    for (const auto& [structure, weight] : weights)
+      if (partners(structure)[static_cast<std::size_t>(i - 1)] == j - 1) of += weight;
+    return static_cast<double>(of / sum);
+  }
+  std::map<std::string, long double> weights;
+  long double sum = 0;
+  double energy = 0;
+};
+
+std::map<std::pair<std::int64_t, std::int64_t>, double> by_pair(const Ensemble& ensemble) {
+  std::map<std::pair<std::int64_t, std::int64_t>, double> all;
+  for (const PairProbability& pair : ensemble.pairs) all[{pair.i, pair.j}] = pair.probability;
+  return all;
+}
+
+Model without_dangles() {
+  Model model;
+  model.dangles = 0;
+  return model;
+}
+
+TEST(Ensemble, IsTheSumOverAllStructures) {
+  std::mt19937 random(1);
+  for (int k = 0; k < 40; ++k) {
+    const std::string sequence = random_sequence(random, 10 + k % 8, k % 2 == 0 ? "ACGU" : "GGCCAU");
+    Model model = without_dangles();
+    model.gu = k % 3 != 0, model.gu_closing = k % 5 != 0;
+    const All all(sequence, model);
+    const Ensemble ensemble = fold::ensemble(sequence, model, {.cutoff = 0});
+    EXPECT_NEAR(ensemble.energy, all.energy, 1e-12 * (1 + std::abs(all.energy))) << sequence;
+    const auto found = by_pair(ensemble);
+    for (std::int64_t i = 1; i <= std::ssize(sequence); ++i)
+      for (std::int64_t j = i + 1; j <= std::ssize(sequence); ++j) {
+        const auto one = found.find({i, j});
+        EXPECT_NEAR(one == found.end() ? 0 : one->second, all.probability(i, j), 1e-12)
+            << sequence << ' ' << i << ' ' << j;
+      }
+  }
+}
+
+/// Lines of sequence, temperature, dangles, without lonely pairs, constraint or '-', energy, diversity, and
+/// pairs with their probabilities: ViennaRNA 2.8.0's.
+TEST(Ensemble, IsViennaRnas) {
+  std::ifstream file(WARPLOOM_TESTS_DIR "/fold/viennarna_ensemble.tsv");
+  std::string line;
+  int count = 0;
+  while (std::getline(file, line)) {
+    if (line.empty() || line.front() == '#') continue;
+    std::istringstream words(line);
+    std::string sequence, constraint;
+    Model model;
+    bool no_lonely_pairs = false;
+    double energy = 0, diversity = 0, probability = 0;
+    words >> sequence >> model.temperature >> model.dangles >> no_lonely_pairs >> constraint >> energy >>
+        diversity;
+    model.lonely_pairs = !no_lonely_pairs;
+    const Ensemble ensemble =
+        fold::ensemble(sequence, model, {.cutoff = 0}, {}, constraint == "-" ? "" : constraint);
+    EXPECT_NEAR(ensemble.energy, energy, 1e-6 * (1 + std::abs(energy))) << line;  // single precision there
+    EXPECT_NEAR(ensemble.diversity, diversity, 1e-5 * (1 + diversity)) << line;
+    const auto found = by_pair(ensemble);
+    std::int64_t i = 0, j = 0;
+    while (words >> i >> j >> probability) {
+      ASSERT_TRUE(found.contains({i, j})) << line;
+      EXPECT_NEAR(found.at({i, j}), probability, 1e-8) << i << ' ' << j << ' ' << line;
+    }
+    ++count;
+  }
+  EXPECT_GE(count, 60);
+}
+
+TEST(Ensemble, ABaseIsUnpairedOrInOnePair) {
+  std::mt19937 random(2);
+  for (const std::size_t n : {63, 64, 65, 96, 97, 128, 129, 300}) {
+    const Ensemble ensemble = fold::ensemble(random_sequence(random, n), {}, {.cutoff = 0});
+    std::vector<double> sum = ensemble.unpaired;
+    for (const PairProbability& pair : ensemble.pairs) {
+      EXPECT_LE(pair.probability, 1 + 1e-12);
+      sum[static_cast<std::size_t>(pair.i - 1)] += pair.probability;
+      sum[static_cast<std::size_t>(pair.j - 1)] += pair.probability;
+    }
+    for (const double one : sum) EXPECT_NEAR(one, 1, 1e-11);
+  }
+}
+
+/// Its sum is beyond 10^308 by far, and those of its halves are.
+TEST(Ensemble, OfStrongRepeatsDoesNotOverflow) {
+  std::string sequence;
+  for (int k = 0; k < 550; ++k) sequence += "GC";
+  const Ensemble ensemble = fold::ensemble(sequence);
+  EXPECT_LT(ensemble.energy, -1000);
+  EXPECT_LE(ensemble.energy, fold::fold(sequence).energy / 100. + .5);  // smoothing takes a little
+  for (const PairProbability& pair : ensemble.pairs)
+    ASSERT_TRUE(pair.probability >= 0 && pair.probability < 1.000001);
+}
+
+TEST(Ensemble, HasTheSameBitsWithAnyNumberOfThreads) {
+  std::mt19937 random(3);
+  const std::string sequence = random_sequence(random, 500);
+  const Ensemble one = ensemble(sequence, {}, {}, {.threads = 1}),
+                 three = ensemble(sequence, {}, {}, {.threads = 3});
+  EXPECT_EQ(one.energy, three.energy);
+  ASSERT_EQ(one.pairs.size(), three.pairs.size());
+  for (std::size_t k = 0; k < one.pairs.size(); ++k)
+    EXPECT_EQ(one.pairs[k].probability, three.pairs[k].probability);
+}
+
+TEST(Ensemble, CentroidAndAccuracyAreTheBestOfAllStructures) {
+  std::mt19937 random(4);
+  for (int k = 0; k < 12; ++k) {
+    const std::string sequence = random_sequence(random, 15, "GGCCAU");
+    const Ensemble ensemble = fold::ensemble(sequence, {}, {.cutoff = 0, .gamma = 1. + k % 3});
+    const auto pairs = by_pair(ensemble);
+    double least = 1e9, most = 0;
+    std::string structure(sequence.size(), '.');
+    std::vector<std::size_t> open;
+    for_each_structure(sequence, structure, 0, open, [&] {
+      const std::vector<std::int64_t> partner = partners(structure);
+      double distance =
+          std::accumulate(ensemble.pairs.begin(), ensemble.pairs.end(), 0.,
+                          [](double sum, const PairProbability& pair) { return sum + pair.probability; });
+      double accuracy = 0;
+      for (std::int64_t i = 0; i < std::ssize(partner); ++i) {
+        if (partner[static_cast<std::size_t>(i)] < 0)
+          accuracy += ensemble.unpaired[static_cast<std::size_t>(i)];
+        if (partner[static_cast<std::size_t>(i)] <= i) continue;
+        const auto found = pairs.find({i + 1, partner[static_cast<std::size_t>(i)] + 1});
+        const double probability = found == pairs.end() ? 0 : found->second;
+        distance += 1 - 2 * probability, accuracy += 2 * (1 + k % 3) * probability;
+      }
+      least = std::min(least, distance), most = std::max(most, accuracy);
+    });
+    EXPECT_NEAR(ensemble.centroid_distance, least, 1e-9) << sequence;
+    EXPECT_NEAR(ensemble.accuracy, most, 1e-9) << sequence;
+  }
+}
+
+/// Pearson's statistic over structures that are expected five times at least, and all others together.
+TEST(Ensemble, SamplesComeWithTheirProbabilities) {
+  const std::string sequence = "GGCAAAGCCGAAAGGC";
+  const Model model = without_dangles();
+  const All all(sequence, model);
+  constexpr int kSamples = 20'000;
+  const Ensemble ensemble =
+      fold::ensemble(sequence, model, {.probabilities = false, .samples = kSamples, .seed = 7});
+  ASSERT_EQ(ensemble.samples.size(), kSamples);
+  std::map<std::string, int> counts;
+  for (const std::string& sample : ensemble.samples) {
+    ASSERT_TRUE(all.weights.contains(sample)) << sample;
+    ++counts[sample];
+  }
+  double statistic = 0, rest = 0, rest_count = 0;
+  int kinds = 0;
+  for (const auto& [structure, weight] : all.weights) {
+    const double expected = static_cast<double>(weight / all.sum) * kSamples;
+    if (expected < 5) {
+      rest += expected, rest_count += counts[structure];
+      continue;
+    }
+    statistic += std::pow(counts[structure] - expected, 2) / expected;
+    ++kinds;
+  }
+  if (rest > 0) statistic += std::pow(rest_count - rest, 2) / rest;
+  EXPECT_GE(kinds, 5);
+  EXPECT_LT(statistic, kinds + 5 * std::sqrt(2. * kinds));  // five deviations
+  EXPECT_EQ(fold::ensemble(sequence, model, {.probabilities = false, .samples = 50, .seed = 7}).samples,
+            std::vector<std::string>(ensemble.samples.begin(), ensemble.samples.begin() + 50));
+}
+
+TEST(Ensemble, SamplesOfALongSequencePairAsOftenAsItSays) {
+  std::mt19937 random(5);
+  const std::string sequence = random_sequence(random, 150);
+  constexpr int kSamples = 4'000;
+  const Ensemble ensemble = fold::ensemble(sequence, {}, {.cutoff = 0, .samples = kSamples});
+  std::map<std::pair<std::int64_t, std::int64_t>, double> counts;
+  for (const std::string& sample : ensemble.samples) {
+    const std::vector<std::int64_t> partner = partners(sample);
+    for (std::int64_t i = 0; i < std::ssize(partner); ++i)
+      if (partner[static_cast<std::size_t>(i)] > i)
+        ++counts[{i + 1, partner[static_cast<std::size_t>(i)] + 1}];
+  }
+  const auto expected = by_pair(ensemble);
+  for (const auto& [pair, count] : counts) ASSERT_TRUE(expected.contains(pair));
+  for (const auto& [pair, probability] : expected)
+    EXPECT_NEAR(counts[pair] / kSamples, probability,
+                6 * std::sqrt(probability * (1 - probability) / kSamples) + 2e-3);
+}
+
+TEST(Ensemble, LettersSayHowBasesPair) {
+  Ensemble ensemble;
+  ensemble.unpaired.assign(8, 1);
+  ensemble.pairs = {{1, 8, .9}, {2, 7, .6}, {3, 7, .3}, {4, 6, .4}};
+  EXPECT_EQ(pairing_letters(ensemble), "({.,.,))");
+}
+
+TEST(Ensemble, ManyAreEachAsAlone) {
+  std::mt19937 random(6);
+  std::vector<std::string> sequences;
+  for (const std::size_t n : {1, 4, 5, 40, 130}) sequences.push_back(random_sequence(random, n));
+  const std::vector<Ensemble> all = ensembles(sequences, {}, {}, {.threads = 2});
+  for (std::size_t k = 0; k < sequences.size(); ++k) {
+    const Ensemble one = ensemble(sequences[k]);
+    EXPECT_EQ(all[k].energy, one.energy);
+    EXPECT_EQ(all[k].mea, one.mea);
+  }
+  EXPECT_EQ(all[0].energy, 0);
+  EXPECT_EQ(all[0].mea, ".");
+}
+
+TEST(Ensemble, PseudoEnergiesCount) {
+  const std::string sequence = "GGGAAAUCC";
+  Model model = without_dangles();
+  model.pseudo.stack.assign(sequence.size(), -30);
+  const All all(sequence, model);
+  EXPECT_NEAR(ensemble(sequence, model).energy, all.energy, 1e-12);
+}
+
+TEST(Ensemble, WhatThereIsNotIsRefused) {
+  const auto refuses = [](const std::function<void(Model&)>& change, const std::string& says) {
+    Model model;
+    change(model);
+    try {
+      ensemble("GGGGAAAACCCC", model);
+      ADD_FAILURE() << says;
+    } catch (const BadInput& error) {
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
+  };
+  refuses([](Model& m) { m.dangles = 1; }, "dangles 1");
+  refuses([](Model& m) { m.circular = true; }, "of a circle");
+  refuses([](Model& m) { m.quadruplexes = true; }, "with quadruplexes");
+  refuses([](Model& m) { m.enforce_constraint = true; }, "enforced constraint");
+  refuses([](Model& m) { m.temperature = -200; }, "at -200 C");
+  refuses([](Model& m) { m.temperature = -273.15; }, "at -273.15 C");
+}
+
+TEST(DotPlot, HasASquareAPair) {
+  const std::string sequence = "GGGGAAAACCCC";
+  const Ensemble ensemble = fold::ensemble(sequence);
+  const std::string svg = dot_plot_svg(sequence, "((((....))))", ensemble);
+  const auto squares = std::count(svg.begin(), svg.end(), 'z');
+  EXPECT_GE(squares, 8);  // four of the structure, and of the ensemble as many at least
+  EXPECT_THROW(dot_plot_svg(sequence, "....", ensemble), BadInput);
+  EXPECT_THROW(dot_plot_svg("", "", {}), BadInput);
+}
+
+}  // namespace
+}  // namespace warploom::fold

@@ -1,0 +1,102 @@
+#include "ensemble.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "warploom/core/error.hpp"
+#include "warploom/fold/dot_plot.hpp"
+#include "warploom/fold/formats.hpp"
+
+namespace warploom::tool {
+
+void add_ensemble_options(Command& command, EnsembleSettings& settings) {
+  command.group("Ensemble");
+  command.add(
+      "-p,--ensemble", &settings.on,
+      "All structures, each weighing exp(-energy / kT), as RNAfold -p: ensemble energy, how bases pair, centroid, "
+      "diversity; with -d 0 or 2, not with --circular, -g and --enforce-constraint; on the CPU");
+  command.add(
+      "--bpp FILE", &settings.pairs,
+      "Probabilities of pairs to write: a table (.tsv), or a dot plot of one sequence (.svg), which has the structure of "
+      "least energy below its diagonal");
+  command.add("--cutoff P", &settings.options.cutoff, "Leave out pairs that are less probable [1e-5]")
+      .range(0.0, 1.0);
+  command.add(
+      "--MEA,--gamma G", &settings.gamma,
+      "The structure of greatest expected accuracy, too: a pair counts 2 G times its probability, an unpaired base its own [1]");
+  command
+      .add("--samples N", &settings.options.samples,
+           "Draw N structures, each with its probability in the ensemble")
+      .range(std::int64_t{0}, std::int64_t{10'000'000});
+  command.add("--seed N", &settings.options.seed, "Of these [1]");
+}
+
+void check_ensemble(const EnsembleSettings& settings, std::string_view format, bool suboptimal) {
+  const std::array<std::pair<bool, std::string_view>, 3> needs = {{
+      {!settings.pairs.empty(), "--bpp"},
+      {settings.gamma > 0, "--gamma"},
+      {settings.options.samples > 0, "--samples"},
+  }};
+  for (const auto& [given, name] : needs)
+    if (given && !settings.on) throw BadInput(fmt::format("{} without --ensemble", name));
+  if (!settings.on) return;
+  if (suboptimal) throw BadInput("--ensemble with --suboptimal: one of them at a time");
+  if (format == "ct" || format == "bpseq")
+    throw BadInput(fmt::format("--ensemble with --format {}; it gives dot-bracket or JSON", format));
+  if (!settings.pairs.empty() && !settings.pairs.ends_with(".tsv") && !settings.pairs.ends_with(".svg"))
+    throw BadInput(fmt::format("--bpp {}: the name must end in .tsv or .svg", settings.pairs));
+}
+
+std::string ensemble_text(const EnsembleSettings& settings, const io::SequenceRecord& record,
+                          const fold::Folding& best, const fold::Ensemble& ensemble,
+                          const fold::Model& model) {
+  // Its pairs are each of some structure, and together they may enclose a loop that no structure has.
+  const auto energy = [&](const std::string& structure) -> std::string {
+    try {
+      return fold::kcal(fold::evaluate(record.sequence, structure, model).energy);
+    } catch (const BadInput&) {
+      return "-";
+    }
+  };
+  const std::string header = title(record).empty() ? "" : fmt::format(">{}\n", title(record));
+  std::string text =
+      fmt::format("{}{}\n{} ({:>6})\n", header, record.sequence, best.structure, fold::kcal(best.energy));
+  text += fmt::format("{} [{:6.2f}]\n", fold::pairing_letters(ensemble), ensemble.energy);
+  text += fmt::format("{} {{{:>6} d={:.2f}}}\n", ensemble.centroid, energy(ensemble.centroid),
+                      ensemble.centroid_distance);
+  if (settings.gamma > 0)
+    text += fmt::format("{} {{{:>6} MEA={:.2f}}}\n", ensemble.mea, energy(ensemble.mea), ensemble.accuracy);
+  text += fmt::format(" frequency of mfe structure in ensemble {:g}; ensemble diversity {:.2f}\n",
+                      ensemble.probability_of(best.energy / 100.), ensemble.diversity);
+  for (const std::string& sample : ensemble.samples) text += sample + '\n';
+  return text;
+}
+
+Json ensemble_json(const EnsembleSettings& settings, const fold::Folding& best,
+                   const fold::Ensemble& ensemble) {
+  Json pairs = Json::array();
+  for (const fold::PairProbability& pair : ensemble.pairs)
+    pairs.push_back({pair.i, pair.j, pair.probability});
+  Json out = {{"energy", ensemble.energy},
+              {"mfe_probability", ensemble.probability_of(best.energy / 100.)},
+              {"diversity", ensemble.diversity},
+              {"pairing", fold::pairing_letters(ensemble)},
+              {"centroid", {{"structure", ensemble.centroid}, {"distance", ensemble.centroid_distance}}},
+              {"unpaired", ensemble.unpaired},
+              {"pairs", std::move(pairs)}};
+  if (settings.gamma > 0) out["mea"] = {{"structure", ensemble.mea}, {"accuracy", ensemble.accuracy}};
+  if (settings.options.samples > 0) out["samples"] = ensemble.samples;
+  return out;
+}
+
+std::string pairs_table(const std::vector<io::SequenceRecord>& records,
+                        const std::vector<fold::Ensemble>& ensembles) {
+  std::string text = "name\ti\tj\tprobability\n";
+  for (std::size_t k = 0; k < records.size(); ++k)
+    for (const fold::PairProbability& pair : ensembles[k].pairs)
+      text += fmt::format("{}\t{}\t{}\t{:.9g}\n", records[k].name, pair.i, pair.j, pair.probability);
+  return text;
+}
+
+}  // namespace warploom::tool

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/verb.hpp"
+#include "records.hpp"
+#include "warploom/fold/ensemble.hpp"
+
+namespace warploom::tool {
+
+/// `fold --ensemble`.
+struct EnsembleSettings {
+  bool on = false;
+  std::string pairs;
+  double gamma = 0;  ///< 0: the most accurate structure is not asked for
+  fold::EnsembleOptions options;
+};
+
+void add_ensemble_options(Command& command, EnsembleSettings& settings);
+/// @throws BadInput: options that do not go together
+void check_ensemble(const EnsembleSettings& settings, std::string_view format, bool suboptimal);
+/// As RNAfold -p prints it.
+std::string ensemble_text(const EnsembleSettings& settings, const io::SequenceRecord& record,
+                          const fold::Folding& best, const fold::Ensemble& ensemble,
+                          const fold::Model& model);
+Json ensemble_json(const EnsembleSettings& settings, const fold::Folding& best,
+                   const fold::Ensemble& ensemble);
+/// Name, i, j and probability of each.
+std::string pairs_table(const std::vector<io::SequenceRecord>& records,
+                        const std::vector<fold::Ensemble>& ensembles);
+
+}  // namespace warploom::tool
