@@ -21,10 +21,10 @@ class Panels {
   explicit Panels(std::int64_t n);
   static std::uint64_t bytes(std::int64_t n);
   double* column(std::int64_t strip, std::int64_t j) {
-    return cells_.get() + offsets_[static_cast<std::size_t>(strip)] + j * kStripRows;
+    return cells_.get() + (offsets_[static_cast<std::size_t>(strip)] + j * kStripRows);
   }
   const double* column(std::int64_t strip, std::int64_t j) const {
-    return cells_.get() + offsets_[static_cast<std::size_t>(strip)] + j * kStripRows;
+    return cells_.get() + (offsets_[static_cast<std::size_t>(strip)] + j * kStripRows);
   }
 
  private:
