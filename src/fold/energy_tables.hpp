@@ -35,7 +35,8 @@ template <class Number>
 struct LoopNumbers {
   template <std::size_t... N>
   using Table = typename Grid<Number, N...>::type;
-  using Mismatches = Table<kPairs, kBases, kBases>;  ///< [pair][base behind its first][base before its second]
+  using Mismatches =
+      Table<kPairs, kBases, kBases>;  ///< [pair][base behind its first][base before its second]
   Table<kPairs, kPairs> stack = {};
   Mismatches mismatch_hairpin = {}, mismatch_interior = {}, mismatch_interior_1n = {},
              mismatch_interior_23 = {}, mismatch_multi = {}, mismatch_exterior = {};
