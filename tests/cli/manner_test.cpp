@@ -349,7 +349,7 @@ TEST_F(Completion, OfBashKnowsVerbsOptionsAndValues) {
   EXPECT_EQ(bash("search --ba"), "--band-pass --band\n");
   EXPECT_EQ(bash("dp ch"), "chain\n");
   EXPECT_EQ(bash("dp chain --dev"), "--device\n");
-  EXPECT_EQ(bash("dp chain --device c"), "cpu cuda\n");
+  EXPECT_EQ(bash("dp chain --device c"), "cpu cuda cuda:all\n");
   EXPECT_EQ(bash("help oc"), "occupancy\n");
   EXPECT_EQ(bash("completion z"), "zsh\n");
   EXPECT_EQ(bash("reuse -o ''"), "\n");  // files, which bash offers itself

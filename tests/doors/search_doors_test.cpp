@@ -73,7 +73,8 @@ DOOR(Indices, "search::Index::Index(Signal, const IndexOptions &)", "search::Ind
   refused([&] { return make({long_one(), std::span(long_one()).first(3)}); });
   refused([&] { return make(signal_of_two(), {.normalization = no_enumerator<Normalization>()}); });
   refused([&] { return make(signal_of_two(), {.prune = no_enumerator<Prune>()}); });
-  refused([&] { return make(signal_of_two(), {.run = {.devices = {Device::cpu, Device::cpu}}}); });
+  refused([&] { return make(signal_of_two(), {.run = {.devices = {Device::cpu, Device::best}}}); });
+  survives([&] { return make(signal_of_two(), {.run = {.devices = {Device::cpu, Device::cpu}}}); });
   EXPECT_EQ(make({std::span<const float>()}), 0);
 
   Index index(signal_of_two());
