@@ -59,20 +59,11 @@ class OutsideSums {
         splits_(n_),
         out_(probabilities),
         boundary_(static_cast<std::size_t>(n_ + 2)),
-        done_(static_cast<std::size_t>(tiling_.strips())),
-        progress_("summing from outside", n_ * (n_ + 1) / 2, "cells") {
-    for (auto& done : done_) done = tiling_.tiles();
-  }
+        turns_(tiling_.strips()),
+        progress_("summing from outside", n_ * (n_ + 1) / 2, "cells") {}
 
   void run() {
-    parallel_for(tiling_.strips(), [&](std::int64_t t) {
-      try {
-        strip(t);
-      } catch (...) {
-        failed_ = true;
-        throw;
-      }
-    });
+    turns_.run([&](std::int64_t t) { strip(t); });
   }
 
  private:
@@ -89,15 +80,6 @@ class OutsideSums {
     double generic_above[kMaxLoop + 1], closing_above;  ///< of the strip before, in column j + 1
   };
 
-  bool wait_for(std::int64_t strip, std::int64_t tile) {
-    for (int spins = 0; done_[static_cast<std::size_t>(strip)].load(std::memory_order_acquire) > tile;
-         ++spins) {
-      if (failed_.load(std::memory_order_relaxed)) return false;
-      if (spins > 64) std::this_thread::yield();
-    }
-    return true;
-  }
-
   void strip(std::int64_t t) {
     const std::int64_t first = Tiling::first_row(t);
     thread_local const std::unique_ptr<Work> work = std::make_unique_for_overwrite<Work>();
@@ -110,11 +92,11 @@ class OutsideSums {
       for (std::int64_t i = 0; i < kStripRows; ++i) work->own[i][r] = m[i] * scale;
     }
     for (std::int64_t tile = tiling_.tiles() - 1; tile >= Tiling::tile_of(first); --tile) {
-      if (t > 0 && !wait_for(t - 1, tile)) return;
+      if (t > 0 && !turns_.wait(t - 1, tiling_.tiles() - tile)) return;
       begin_tile(*work, t, tile);
       for (std::int64_t j = tiling_.last_column(tile); j >= std::max(first, Tiling::first_column(tile)); --j)
         column(*strip, *work, t, j);
-      done_[static_cast<std::size_t>(t)].store(tile, std::memory_order_release);
+      turns_.done(t, tiling_.tiles() - tile);
       check_interrupt();
     }
     const std::int64_t rows = std::min<std::int64_t>(kStripRows, n_ - first + 1);
@@ -223,11 +205,8 @@ class OutsideSums {
       probability[r] = there ? worth[r] * b[r] / all : 0;
       if (there && !problem_.extras.empty()) worth[r] *= w_.of(problem_.extras.pair(first + r, j));
     }
-    LoopColumn place;
-    place.j = j, place.outer = &outer, place.end = strip.end[b0];
-    place.bulge_right = strip.outer[loop_context(b0, j > 1 ? code[-2] : Base{0})].bulge_right;
     const double to_before = tile > 0 && begin > first ? power(p_.exponent(t, tile - 1) - here) : 1;
-    for (int d = 0; d < kReach; ++d) place.scale[d] = j - d >= begin ? 1 : to_before;
+    LoopColumn place = loop_column(s_, strip, j, to_before);
     place.scale[0] = from_behind;
     for (int u = 0; u <= kMaxLoop; ++u) {
       rings.generic[u][0] = work.generic_above[u];
@@ -302,8 +281,7 @@ class OutsideSums {
   Panels splits_;  ///< what the sums of two stems and more are worth
   Panels& out_;
   std::vector<OutsideBoundary> boundary_;
-  std::vector<std::atomic<std::int64_t>> done_;
-  std::atomic<bool> failed_ = false;
+  Turns turns_;
   const SumKernels& kernels_ = *WARPLOOM_PICK(sum_kernels);
   Progress progress_;
 };

@@ -30,24 +30,16 @@ class InsideSums {
         sizes_(size_weights(problem.weights)),
         out_(out),
         boundary_(static_cast<std::size_t>(n_ + 1)),
-        done_(static_cast<std::size_t>(tiling_.strips())),
+        turns_(tiling_.strips()),
         hairpins_(static_cast<std::size_t>(n_ + 2 * kStripRows), 0),
         progress_("summing", n_ * (n_ + 1) / 2, "cells") {
     // Row r of column j has j - i - 1 unpaired: index n - (j - i - 1), so that rows are neighbours.
     for (std::int64_t size = 7; size < n_; ++size)
       hairpins_[static_cast<std::size_t>(n_ - size)] = w_.hairpin_of(size);
-    for (auto& done : done_) done = 0;
   }
 
   void run() {
-    parallel_for(tiling_.strips(), [&](std::int64_t k) {
-      try {
-        strip(tiling_.strips() - 1 - k);
-      } catch (...) {
-        failed_ = true;
-        throw;
-      }
-    });
+    turns_.run([&](std::int64_t k) { strip(tiling_.strips() - 1 - k); });
   }
 
  private:
@@ -59,15 +51,6 @@ class InsideSums {
     alignas(64) StripRow b, one;
   };
 
-  bool wait_for(std::int64_t strip, std::int64_t tile) {
-    for (int spins = 0; done_[static_cast<std::size_t>(strip)].load(std::memory_order_acquire) <= tile;
-         ++spins) {
-      if (failed_.load(std::memory_order_relaxed)) return false;
-      if (spins > 64) std::this_thread::yield();
-    }
-    return true;
-  }
-
   void strip(std::int64_t t) {
     const std::int64_t first = Tiling::first_row(t);
     thread_local const std::unique_ptr<Work> work = std::make_unique_for_overwrite<Work>();
@@ -75,11 +58,11 @@ class InsideSums {
     const std::unique_ptr<StripWeights> strip = strip_weights(problem_, t);
     for (std::int64_t tile = Tiling::tile_of(first); tile < tiling_.tiles(); ++tile) {
       if (t + 1 < tiling_.strips() && tiling_.last_column(tile) >= first + kStripRows)
-        if (!wait_for(t + 1, tile)) return;
+        if (!turns_.wait(t + 1, tile + 1)) return;
       begin_tile(*work, t, tile);
       for (std::int64_t j = std::max(first, Tiling::first_column(tile)); j <= tiling_.last_column(tile); ++j)
         column(*strip, *work, t, j);
-      done_[static_cast<std::size_t>(t)].store(tile + 1, std::memory_order_release);
+      turns_.done(t, tile + 1);
       check_interrupt();
     }
     const std::int64_t rows = std::min<std::int64_t>(kStripRows, n_ - first + 1);
@@ -126,14 +109,10 @@ class InsideSums {
     const std::int64_t first = Tiling::first_row(t), tile = Tiling::tile_of(j),
                        begin = Tiling::first_column(tile);
     const Base *code = s_.codes.data() + j, b0 = code[0];
-    const OuterWeights& outer = strip.outer[loop_context(b0, code[-1])];
     const InnerWeights& inner = strip.inner[loop_context(b0, code[1])];
     const std::int32_t here = exponent(t, tile);
-    LoopColumn place;
-    place.j = j, place.outer = &outer, place.end = strip.end[b0];
-    place.bulge_right = strip.outer[loop_context(b0, j > 1 ? code[-2] : Base{0})].bulge_right;
     const double from_before = tile > 0 && begin > first ? power(exponent(t, tile - 1) - here) : 1;
-    for (int d = 0; d < kReach; ++d) place.scale[d] = j - d >= begin ? 1 : from_before;
+    const LoopColumn place = loop_column(s_, strip, j, from_before);
 
     double* b = out_.b.column(t, j);
     kernels_.interior(place, sizes_, work.rings, b);
@@ -247,9 +226,8 @@ class InsideSums {
   SizeWeights sizes_;
   Partition& out_;
   std::vector<InsideBoundary> boundary_;
-  std::vector<std::atomic<std::int64_t>> done_;
+  Turns turns_;
   std::vector<double> hairpins_;
-  std::atomic<bool> failed_ = false;
   const SumKernels& kernels_ = *WARPLOOM_PICK(sum_kernels);
   Progress progress_;
 };
@@ -416,6 +394,25 @@ const double* EndWeights::of(std::int64_t j) const {
   const int behind = j < s_.size() ? s_.codes[static_cast<std::size_t>(j + 1)] : kBases;
   return weights_[static_cast<std::size_t>(s_.codes[static_cast<std::size_t>(j)] * (kBases + 1) + behind)]
       .data();
+}
+
+bool Turns::wait(std::int64_t strip, std::int64_t tiles) const {
+  for (int spins = 0; done_[static_cast<std::size_t>(strip)].load(std::memory_order_acquire) < tiles;
+       ++spins) {
+    if (failed_.load(std::memory_order_relaxed)) return false;
+    if (spins > 64) std::this_thread::yield();
+  }
+  return true;
+}
+
+LoopColumn loop_column(const Bases& s, const StripWeights& strip, std::int64_t j, double other_tile) {
+  const Base *code = s.codes.data() + j, b0 = code[0];
+  LoopColumn column;
+  column.j = j, column.outer = &strip.outer[loop_context(b0, code[-1])], column.end = strip.end[b0];
+  column.bulge_right = strip.outer[loop_context(b0, j > 1 ? code[-2] : Base{0})].bulge_right;
+  const std::int64_t begin = Tiling::first_column(Tiling::tile_of(j));
+  for (int d = 0; d < kReach; ++d) column.scale[d] = j - d >= begin ? 1 : other_tile;
+  return column;
 }
 
 Partition partition(const Problem& problem) {

@@ -11,6 +11,7 @@
 #include "fold/extras.hpp"
 #include "fold/sums.hpp"
 #include "fold/weights.hpp"
+#include "warploom/core/threads.hpp"
 
 namespace warploom::fold {
 
@@ -95,6 +96,36 @@ struct Partition {
     return {which.column(strip, j)[i - Tiling::first_row(strip)], exponent(strip, Tiling::tile_of(j))};
   }
 };
+
+/// Strips that wait for each other: how many tiles each has done.
+class Turns {
+ public:
+  explicit Turns(std::int64_t strips) : done_(static_cast<std::size_t>(strips)) {}
+  /// body(0), body(1), ... on the threads there are, in this order. What one throws ends the others' waits.
+  template <class Body>
+  void run(const Body& body) {
+    parallel_for(std::ssize(done_), [&](std::int64_t k) {
+      try {
+        body(k);
+      } catch (...) {
+        failed_ = true;
+        throw;
+      }
+    });
+  }
+  /// @return false: another one failed
+  bool wait(std::int64_t strip, std::int64_t tiles) const;
+  void done(std::int64_t strip, std::int64_t tiles) {
+    done_[static_cast<std::size_t>(strip)].store(tiles, std::memory_order_release);
+  }
+
+ private:
+  std::vector<std::atomic<std::int64_t>> done_;
+  std::atomic<bool> failed_ = false;
+};
+
+/// Column j of a strip. @param other_tile  from columns of the tile before to this one's
+LoopColumn loop_column(const Bases& s, const StripWeights& strip, std::int64_t j, double other_tile);
 
 inline int loop_context(Base a, Base b) { return a * kBases + b; }
 /// What loops weigh in a strip.
