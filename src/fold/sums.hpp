@@ -54,7 +54,8 @@ struct LoopColumn {
   const OuterWeights* outer = nullptr;
   const double* bulge_right = nullptr;
   const double* end = nullptr;
-  double scale[kReach];  ///< [d]: from column j - d to column j
+  /// [d]: from column j - d to column j; [0], of give_interior() alone: from column j + 1.
+  double scale[kReach];
 };
 
 struct SumKernels {

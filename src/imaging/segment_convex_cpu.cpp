@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/instruction_sets.hpp"
+#include "imaging/seconds_spent.hpp"
 #include "imaging/segment_convex.hpp"
 #include "imaging/segment_convex_rows.hpp"
 #include "warploom/core/progress.hpp"
@@ -46,7 +46,7 @@ class Cpu final : public ConvexSlab {
   void begin(float lambda) override { lambda_ = lambda, steps_ = first_steps(problem_.edges); }
 
   void iterate(int count) override {
-    const Timer timer(seconds_);
+    const SecondsSpent timer(seconds_);
     for (int k = 0; k < count; ++k) {
       for_rows(0, end_ * ny_, [&](std::int64_t row) { update_dual(row); });  // of the plane below, too
       ConvexSteps next = steps_;
@@ -70,7 +70,7 @@ class Cpu final : public ConvexSlab {
 
   void ask_levels() override {}
   LevelSums levels() override {
-    const Timer timer(seconds_);
+    const SecondsSpent timer(seconds_);
     // A table each for a few large parts of the image: sums of whole numbers, whose order does not matter.
     constexpr std::int64_t kParts = 16;
     std::vector<LevelSums> parts(static_cast<std::size_t>(kParts));
@@ -137,7 +137,7 @@ class Cpu final : public ConvexSlab {
   /// slabs.
   template <class Body>
   std::vector<SetSums> summed(const Body& body) {
-    const Timer timer(seconds_);
+    const SecondsSpent timer(seconds_);
     const std::int64_t pieces = (ny_ + rows_per_piece_ - 1) / rows_per_piece_;
     std::vector<SetSums> parts(static_cast<std::size_t>((end_ - first_) * pieces));
     parallel_for(std::ssize(parts), [&](std::int64_t part) {
@@ -153,18 +153,6 @@ class Cpu final : public ConvexSlab {
     }
     return planes;
   }
-
-  class Timer {
-   public:
-    explicit Timer(double& seconds) : seconds_(seconds) {}
-    ~Timer() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-    Timer(const Timer&) = delete;
-    Timer& operator=(const Timer&) = delete;
-
-   private:
-    double& seconds_;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  };
 
   template <class Body>
   void for_rows(std::int64_t begin, std::int64_t end, const Body& body) {

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <chrono>
 
+#include "imaging/seconds_spent.hpp"
 #include "imaging/segment_convex.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -10,21 +10,7 @@
 
 namespace warploom::imaging {
 
-namespace {
-
-class Timer {
- public:
-  explicit Timer(double& seconds) : seconds_(seconds) {}
-  ~Timer() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
- private:
-  double& seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
+namespace {}  // namespace
 
 ConvexBackend::ConvexBackend(std::vector<std::unique_ptr<ConvexSlab>> slabs) : slabs_(std::move(slabs)) {
   for (std::size_t k = 0; k < slabs_.size(); ++k)
@@ -37,7 +23,7 @@ void ConvexBackend::begin(float lambda) {
 }
 
 void ConvexBackend::iterate(int count) {
-  const Timer timer(seconds_);
+  const SecondsSpent timer(seconds_);
   if (alone()) return slabs_[0]->iterate(count);
   for (int k = 0; k < count; ++k) {
     for (const auto& slab : slabs_) slab->iterate(1);
@@ -48,7 +34,7 @@ void ConvexBackend::iterate(int count) {
 }
 
 LevelSums ConvexBackend::levels() {
-  const Timer timer(seconds_);
+  const SecondsSpent timer(seconds_);
   for (const auto& slab : slabs_) slab->ask_levels();
   LevelSums all;
   for (const auto& slab : slabs_) {
@@ -63,7 +49,7 @@ LevelSums ConvexBackend::levels() {
 }
 
 SetSums ConvexBackend::sides(float threshold) {
-  const Timer timer(seconds_);
+  const SecondsSpent timer(seconds_);
   for (const auto& slab : slabs_) slab->ask_sides(threshold);
   SetSums all;
   for (const auto& slab : slabs_) {
@@ -74,7 +60,7 @@ SetSums ConvexBackend::sides(float threshold) {
 }
 
 SetSums ConvexBackend::measure(float threshold) {
-  const Timer timer(seconds_);
+  const SecondsSpent timer(seconds_);
   if (!alone())
     for (const auto& slab : slabs_) slab->take_v();
   for (const auto& slab : slabs_) slab->ask_measure(threshold);

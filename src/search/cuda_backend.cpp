@@ -1,9 +1,8 @@
-/// All tasks' matrices in a few launches, their profiles and the choice of candidates on the device. What
-/// does not fit into its memory is done in pieces of tasks, whose samples are copied while the piece before
-/// is computed.
+/// All tasks' matrices in a few launches, their profiles and the choice of candidates on the device, in
+/// pieces of tasks where memory asks for it: samples are copied while the piece before is computed.
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <limits>
 #include <map>
 #include <memory>
@@ -26,8 +25,7 @@ namespace warploom::search {
 namespace {
 
 constexpr std::int64_t kFarAway = std::int64_t{1} << 61;
-/// Of one piece of work, where the device has more: enough to keep it busy, little enough to be there at
-/// once.
+/// Of one piece of work: enough to keep a device busy, little enough to be there at once.
 constexpr std::int64_t kPieceBytes = std::int64_t{512} << 20;
 /// Of one piece of work, so that it can be interrupted.
 constexpr double kPieceInstructions = 1e14;
@@ -37,10 +35,7 @@ constexpr std::int64_t kMostChosen = 8192;
 constexpr std::int64_t kRoom = 1 << 18;
 
 float distance_of(ProfileEntry entry) {
-  const auto bits = static_cast<std::uint32_t>(entry >> 32);
-  float distance;
-  std::memcpy(&distance, &bits, sizeof distance);
-  return distance;
+  return std::bit_cast<float>(static_cast<std::uint32_t>(entry >> 32));
 }
 
 // What tasks of one channel and of several have.
