@@ -22,6 +22,8 @@ class Memory;
 /// How strongly an access is ordered (PTX ISA, memory consistency model). volatile counts as relaxed at
 /// system scope.
 enum class Strength : std::uint8_t { weak, relaxed, acquire, release, acquire_release };
+inline bool acquires(Strength s) { return s == Strength::acquire || s == Strength::acquire_release; }
+inline bool releases(Strength s) { return s == Strength::release || s == Strength::acquire_release; }
 enum class Scope : std::uint8_t { none, block, cluster, gpu, system };
 
 /// What a load, store, atomic or copy needs beside its Step.

@@ -208,11 +208,12 @@ Clock BlockOrder::clock(const Snapshot& s) const {
   return clock;
 }
 
-void BlockOrder::fence(std::uint32_t warp, Mask lanes, Scope scope) {
+void BlockOrder::fence(std::uint32_t warp, Mask lanes, Scope scope, Strength sides) {
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t t = warp * kLanes + static_cast<std::uint32_t>(std::countr_zero(rest));
     Fences& f = fences_of(t);
-    complete(t, scope);
+    if (acquires(sides)) complete(t, scope);
+    if (!releases(sides)) continue;
     f.block = std::make_shared<const Snapshot>(snapshot(t));
     if (beyond_block(scope)) f.gpu = f.block;
   }

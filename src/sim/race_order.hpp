@@ -83,7 +83,8 @@ class BlockOrder {
   /// Those who wait come after each other, and after what was announced.
   void barrier(const std::vector<Mask>& waiting, std::uint32_t barrier);
   void warp_sync(std::uint32_t warp, Mask lanes, bool all_live);
-  void fence(std::uint32_t warp, Mask lanes, Scope scope);
+  /// `sides`: acquire completes what was read before, release offers what comes before, acquire_release both.
+  void fence(std::uint32_t warp, Mask lanes, Scope scope, Strength sides);
 
   /// What the thread knows of its block now.
   BlockClock clock_of(std::uint32_t thread) const;

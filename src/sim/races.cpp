@@ -8,8 +8,6 @@ namespace warploom::sim {
 namespace {
 
 bool within_block(Scope scope) { return scope == Scope::block || scope == Scope::none; }
-bool acquires(Strength s) { return s == Strength::acquire || s == Strength::acquire_release; }
-bool releases(Strength s) { return s == Strength::release || s == Strength::acquire_release; }
 
 /// A barrier or warp sync of the program may order some threads of a block, or of a warp, and not others.
 bool has_partial_sync(const Program& program) {
@@ -369,8 +367,8 @@ void RaceDetector::warp_sync(Warp& warp, Mask lanes) {
   tracked(*warp.block).order.warp_sync(warp.index, lanes, (warp.alive & ~lanes) == 0);
 }
 
-void RaceDetector::fence(Warp& warp, Mask lanes, Scope scope) {
-  tracked(*warp.block).order.fence(warp.index, lanes, scope);
+void RaceDetector::fence(Warp& warp, Mask lanes, Scope scope, Strength sides) {
+  tracked(*warp.block).order.fence(warp.index, lanes, scope, sides);
 }
 
 bool RaceDetector::conflicts(const RaceDetector& other) const {

@@ -39,7 +39,7 @@ class RaceDetector {
                std::uint32_t number);
   /// bar.warp.sync of these lanes.
   void warp_sync(Warp& warp, Mask lanes);
-  void fence(Warp& warp, Mask lanes, Scope scope);
+  void fence(Warp& warp, Mask lanes, Scope scope, Strength sides);
 
   // The asynchronous proxy (bulk copies, wgmma) sees an ordinary write to shared memory only if a
   // fence.proxy.async lies on the way from one to the other.

@@ -257,9 +257,12 @@ void run_warp_barrier(Registers& r, const Step& s, Mask lanes) {
   if (release_if_all_there(w, s, members) && w.active != 0) reconverge(w);
 }
 
+/// flags: the scope, and above it the side.
 void run_fence(Registers& r, const Step& s, Mask lanes) {
   Warp& w = warp_of(r);
-  if (w.block->worker->races) w.block->worker->races->fence(w, lanes, static_cast<Scope>(s.flags));
+  if (w.block->worker->races)
+    w.block->worker->races->fence(w, lanes, static_cast<Scope>(s.flags & 0xFF),
+                                  static_cast<Strength>(s.flags >> 8));
   if (w.block->worker->yield_at_access) w.stop = Stop::yield;
 }
 
@@ -388,10 +391,15 @@ bool Decoder::warp_operation() {
         step.run = tensor_maps ? &run_nothing : &run_proxy_fence;
         return true;
       }
-      step.flags = static_cast<std::uint16_t>(opcode->has("cta")                        ? Scope::block
-                                              : opcode->has("cluster")                  ? Scope::cluster
-                                              : opcode->has("gl") || opcode->has("gpu") ? Scope::gpu
-                                                                                        : Scope::system);
+      const Scope scope = opcode->has("cta")                        ? Scope::block
+                          : opcode->has("cluster")                  ? Scope::cluster
+                          : opcode->has("gl") || opcode->has("gpu") ? Scope::gpu
+                                                                    : Scope::system;
+      const Strength sides = opcode->has("acquire")   ? Strength::acquire
+                             : opcode->has("release") ? Strength::release
+                                                      : Strength::acquire_release;
+      step.flags =
+          static_cast<std::uint16_t>(static_cast<unsigned>(scope) | static_cast<unsigned>(sides) << 8);
       step.run = &run_fence;
       return true;
     }

@@ -136,11 +136,17 @@ TEST(Cluster, ARelaxedArrivalOrdersNothing) {
   expect_cluster_race(body, "st.shared.u32", "ld.shared::cluster", Schedule::in_order);
 }
 
-TEST(Cluster, ARelaxedArrivalBehindAFenceOrdersWhatCameBeforeIt) {
-  std::string body = kWriteMine + "fence.acq_rel.cluster;\n" + kSync + kReadNext + kSync;
-  body.replace(body.find("arrive.aligned"), 14, "arrive.relaxed.aligned");
-  const ClusterResult r = run_clusters(body);
-  EXPECT_TRUE(r.outcome.clean()) << r.findings();
+TEST(Cluster, ARelaxedArrivalBehindAFenceThatReleasesOrdersWhatCameBeforeIt) {
+  const auto fenced = [](const std::string& side) {
+    std::string body = kWriteMine + "fence." + side + ".cluster;\n" + kSync + kReadNext + kSync;
+    body.replace(body.find("arrive.aligned"), 14, "arrive.relaxed.aligned");
+    return body;
+  };
+  for (const char* side : {"acq_rel", "sc", "release"}) {
+    const ClusterResult r = run_clusters(fenced(side));
+    EXPECT_TRUE(r.outcome.clean()) << side << r.findings();
+  }
+  expect_cluster_race(fenced("acquire"), "st.shared.u32", "ld.shared::cluster", Schedule::in_order);
 }
 
 TEST(Cluster, MemoryOfABlockThatHasLeftIsNobodys) {

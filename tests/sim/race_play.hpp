@@ -119,8 +119,9 @@ class Play {
   void warp_sync(std::uint64_t b, std::uint32_t warp, Mask lanes = kAllLanes) {
     detector->warp_sync(block(b).warps[warp], lanes);
   }
-  void fence(std::uint64_t b, std::uint32_t thread, Scope scope = Scope::gpu) {
-    detector->fence(block(b).warps[thread / 32], Mask{1} << thread % 32, scope);
+  void fence(std::uint64_t b, std::uint32_t thread, Scope scope = Scope::gpu,
+             Strength sides = Strength::acquire_release) {
+    detector->fence(block(b).warps[thread / 32], Mask{1} << thread % 32, scope, sides);
   }
 
   /// "line/line": later and earlier instruction of each race found since the last call.

@@ -286,6 +286,25 @@ INSTANTIATE_TEST_SUITE_P(All, RacesMessage,
                                            Message{"narrow_second", Scope::gpu, Scope::block, false}),
                          [](const auto& i) { return i.param.name; });
 
+TEST(RaceRules, AFenceOfOneSideOrdersThatSideAlone) {
+  const auto races = [](Strength before, Strength after) {
+    Play p({.communicates = true});
+    const To data{.address = p.global, .shared = false}, flag{.address = p.global + 64, .shared = false};
+    p.access(0, 1, 1, 1, Access::write, data);
+    p.fence(0, 32, Scope::gpu, before);
+    p.access(0, 1, 1, 2, Access::write, flag, Strength::relaxed, Scope::gpu);
+    p.access(1, 0, 4, 3, Access::read, flag, Strength::relaxed, Scope::gpu);
+    p.fence(1, 2, Scope::gpu, after);
+    p.access(1, 0, 4, 4, Access::read, data);
+    return p.races();
+  };
+  EXPECT_THAT(races(Strength::release, Strength::acquire), IsEmpty());
+  EXPECT_THAT(races(Strength::release, Strength::acquire_release), IsEmpty());
+  EXPECT_THAT(races(Strength::acquire_release, Strength::acquire), IsEmpty());
+  EXPECT_THAT(races(Strength::acquire, Strength::acquire), ElementsAre("9/6"));
+  EXPECT_THAT(races(Strength::release, Strength::release), ElementsAre("9/6"));
+}
+
 TEST(RaceRules, ReleaseAndAcquireOperationsNeedNoFence) {
   Play p({.communicates = true});
   const To data{.address = p.global, .shared = false}, flag{.address = p.global + 64, .shared = false};
