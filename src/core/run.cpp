@@ -28,6 +28,8 @@ RunScope::RunScope(Run run) : run_(std::move(run)), outer_(current_scope()) {
   if (run_.devices.empty()) run_.devices = around.devices;
   if (run_.memory == 0) run_.memory = around.memory;
   if (run_.threads == 0) run_.threads = around.threads;
+  // For who copies this Run to another thread; the scopes around are asked as well.
+  if (run_.stop == nullptr) run_.stop = around.stop;
   if (!run_.progress) run_.progress = around.progress;
   if (!run_.log) run_.log = around.log, run_.threshold = around.threshold;
   current_scope() = this;

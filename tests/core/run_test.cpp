@@ -38,6 +38,17 @@ TEST(Run, WhatAScopeLeavesUnsetIsThatOfTheOneAround) {
   EXPECT_EQ(said, std::vector<std::string>{"inner"});
 }
 
+TEST(Run, ACopyOfACurrentRunTakesTheRequestToStopToAnotherThread) {
+  std::atomic<bool> stop = true;
+  const RunScope outer({.stop = &stop}), inner({.threads = 1});
+  bool asked = false;
+  std::thread([&asked, around = current_run()] {
+    const RunScope same(around);
+    asked = same.stop_requested();
+  }).join();
+  EXPECT_TRUE(asked);
+}
+
 TEST(Run, EveryScopeAroundCanStopTheWork) {
   std::atomic<bool> first = false, second = false;
   const RunScope outer({.stop = &first}), middle({.stop = &second}), inner({.threads = 1});
