@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -154,17 +155,26 @@ class Cohort {
       const auto find = [&](CohortState state) {
         return std::ranges::find(outcomes_, state, &CohortOutcome::state);
       };
+      // Once a beat, so that what a worker had that is gone does not wait for the end.
+      if (Clock::now() - looked_ >= plan_.beat) look_at_others();
       if (auto open = find(CohortState::open); open != outcomes_.end()) {
         open->state = CohortState::taken;
         return open - outcomes_.begin();
       }
       if (find(CohortState::elsewhere) == outcomes_.end()) return std::nullopt;
       // Others have the rest. A look at each now and then tells whether they live.
-      changed_.wait_for(lock, kLook);
-      for (CohortOutcome& outcome : outcomes_)
-        if (outcome.state == CohortState::elsewhere) outcome.state = CohortState::open;
+      changed_.wait_for(lock, pause_);
+      pause_ = std::min(2 * pause_, kLook);
+      look_at_others();
     }
     return std::nullopt;
+  }
+
+  /// With the lock: what others had is tried again.
+  void look_at_others() {
+    for (CohortOutcome& outcome : outcomes_)
+      if (outcome.state == CohortState::elsewhere) outcome.state = CohortState::open;
+    looked_ = Clock::now();
   }
 
   void settle(std::size_t index, CohortOutcome outcome) {
@@ -173,7 +183,9 @@ class Cohort {
     outcome.item = plan_.items[index];
     outcomes_[index] = std::move(outcome);
     changed_.notify_all();
-    if (is_over) progress_.advance();
+    if (!is_over) return;
+    pause_ = kFirstPause;
+    progress_.advance();
   }
 
   /// What a record says, if it is of this command on these inputs and its results are there.
@@ -316,7 +328,8 @@ class Cohort {
     for (const fs::path& path : hidden) fs::remove(path, error);
   }
 
-  static constexpr std::chrono::milliseconds kLook{100};
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kLook{100}, kFirstPause{5};
   const CohortPlan& plan_;
   const CohortRecords records_;
   Claims claims_;
@@ -326,6 +339,8 @@ class Cohort {
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::vector<CohortOutcome> outcomes_;
+  Clock::time_point looked_ = Clock::now();        // at what others have
+  std::chrono::milliseconds pause_ = kFirstPause;  // before the next look, where nothing else is left
   std::exception_ptr stopped_;
   unsigned working_ = 0;  // threads
   std::atomic<bool> stop_ = false;
