@@ -100,6 +100,7 @@ def main():
                 for _ in range(options.rounds):
                     for name, words in programs.items():
                         times[name].append(run(words))
+                        print(name, f"k = {k}, {threads} threads", times[name][-1], file=sys.stderr, flush=True)
                 histo = pathlib.Path(folder / "jf_histo")
                 histo.write_text(subprocess.run([options.jellyfish, "histo", folder / "jf"], capture_output=True, text=True).stdout)
                 row = {"k": int(k), "threads": int(threads), "equal_to_jellyfish": histogram(folder / "ours") == histogram(histo),

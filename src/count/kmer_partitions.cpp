@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -21,6 +23,7 @@
 #include "count/kmer_store.hpp"
 #include "count/kmer_tally.hpp"
 #include "count/kmer_word.hpp"
+#include "count/record_tally.hpp"
 #include "count/super_kmers.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
@@ -31,15 +34,15 @@ namespace warploom::table {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 22;  // letters that a thread takes at once
-constexpr std::size_t kText = 1 << 20;   // bytes of FASTQ that it takes at once
+constexpr std::size_t kText = 1 << 18;   // bytes of FASTQ that it takes at once
 constexpr std::size_t kStaged = 512;     // bytes that it gathers for a partition
 constexpr std::size_t kAhead = 64;       // words that are looked up together
 
-/// Some 2^18 letters a partition, as far as that is known: tables of that many words stay in a core's cache.
+/// As few as have tables that stay in a core's cache, so that their staging does, too.
 std::size_t partitions_for(const io::SequenceStream& sequences, const KmerOptions& options) {
   const std::optional<std::uint64_t> bytes = sequences.stored_bytes();
   if (!bytes || options.most_memory > 0 || !options.resume.empty()) return 1024;
-  return std::clamp<std::size_t>(std::bit_ceil(*bytes >> 17), 64, 2048);
+  return std::clamp<std::size_t>(std::bit_ceil(*bytes >> 19), 64, 1024);
 }
 
 /// What a thread has of records for each partition, before they are stored.
@@ -81,9 +84,10 @@ class Staging {
 /// Threads take pieces in turn: one reads, and unpacks, while the others cut what they have read.
 class Partitioning {
  public:
-  Partitioning(io::SequenceStream& sequences, int k, KmerStore& store)
+  Partitioning(io::SequenceStream& sequences, const KmerOptions& options, KmerStore& store)
       : sequences_(sequences),
-        k_(k),
+        k_(options.k),
+        canonical_(options.canonical),
         store_(store),
         progress_("reading", sequences.stored_bytes().value_or(0), "bytes") {}
 
@@ -144,7 +148,7 @@ class Partitioning {
   template <class Body>
   void on_threads(const Body& body) {
     parallel_for(threads(), [&](std::int64_t) {
-      SuperKmers cut(k_);
+      SuperKmers cut(k_, canonical_);
       Staging staging(store_, k_);
       body(cut, staging);
       staging.flush();
@@ -152,8 +156,8 @@ class Partitioning {
   }
   void store(std::string_view letters, SuperKmers& cut, Staging& staging) const {
     const int bits = std::countr_zero(store_.partitions());
-    cut.of(letters, [&](std::uint32_t order, unsigned words, std::size_t size, const auto& write) {
-      staging.add((order * 0x85ebca6b) >> (32 - bits), words, size, write);
+    cut.of(letters, [&](std::uint32_t minimiser, unsigned words, std::size_t size, const auto& write) {
+      staging.add((minimiser * 0x85ebca6b) >> (32 - bits), words, size, write);
     });
   }
   bool next(std::string& piece, std::uint64_t& more) {
@@ -167,6 +171,7 @@ class Partitioning {
 
   io::SequenceStream& sequences_;
   int k_;
+  bool canonical_;
   KmerStore& store_;
   Progress progress_;
   std::mutex reading_;
@@ -175,19 +180,19 @@ class Partitioning {
 };
 
 /// What a run that goes on has to have the same.
-std::string asked(const io::SequenceStream& sequences, int k) {
+std::string asked(const io::SequenceStream& sequences, const KmerOptions& options) {
   const std::string identity = sequences.identity();
   if (identity.empty())
     throw BadInput("what is resumed has to be files that are there: a pipe cannot be read once more");
-  return fmt::format("k = {}\n{}", k, identity);
+  return fmt::format("k = {}{}\n{}", options.k, options.canonical ? ", canonical" : "", identity);
 }
 
 /// @return of a run that may be resumed, what to remove when its words are counted
 std::optional<KmerResume> partition(io::SequenceStream& sequences, const KmerOptions& options,
                                     KmerStore& store) {
   std::optional<KmerResume> resume;
-  if (!options.resume.empty()) resume.emplace(options.resume, asked(sequences, options.k), store);
-  Partitioning partitioning(sequences, options.k, store);
+  if (!options.resume.empty()) resume.emplace(options.resume, asked(sequences, options), store);
+  Partitioning partitioning(sequences, options, store);
   if (!resume) {
     partitioning.store_until(std::numeric_limits<std::uint64_t>::max());
   } else if (!resume->complete()) {
@@ -201,23 +206,59 @@ std::optional<KmerResume> partition(io::SequenceStream& sequences, const KmerOpt
   return resume;
 }
 
-template <class W, bool canonical>
-void tally_records(std::span<const char> records, int k, KmerTally<W>& tally) {
-  W ahead[kAhead];
-  std::size_t waiting = 0;
-  for (const char* record = records.data(); record != records.data() + records.size();
-       record += SuperKmers::bytes(k, static_cast<unsigned char>(record[0])))
-    for_each_word<W, canonical>(record, k, [&](W word) {
-      ahead[waiting++] = word;
-      if (waiting == kAhead) {
-        tally.add(ahead);
-        waiting = 0;
-      }
-    });
-  tally.add(std::span(ahead).first(waiting));
-}
+/// What partitions had whose words are counted.
+struct Before {
+  std::uint64_t words = 0, different = 0, records = 0;
+};
 
-template <class W>
+/// Counts the words of a partition at a time: records first, then the words of those that differ.
+template <class W, bool canonical>
+class PartitionTally {
+ public:
+  explicit PartitionTally(int k) : k_(k) {}
+
+  /// @param words_before, different_before, records_before  of other partitions: words, different words,
+  ///        different records, so that tables are no larger than need be
+  void clear(std::uint64_t words, const Before& before) {
+    const auto expected = [&](std::uint64_t different, std::uint64_t else_) {
+      return before.words == 0
+                 ? std::min<std::uint64_t>(else_, 1 << 16)
+                 : static_cast<std::uint64_t>(static_cast<double>(words) * static_cast<double>(different) /
+                                              static_cast<double>(before.words));
+    };
+    records_.clear(expected(before.records, words / 16));
+    words_.clear(expected(before.different, words / 4));
+  }
+  void add(std::span<const char> records) {
+    records_.add(records, k_, [&](const char* record) { add_words(record, 1); });
+  }
+  /// Behind the last records.
+  const KmerTally<W>& finish() {
+    records_.for_each([&](const char* record, std::uint64_t count) { add_words(record, count); });
+    words_.add(std::span(ahead_).first(std::exchange(waiting_, 0)));
+    return words_;
+  }
+  std::uint64_t different_records() const { return records_.different(); }
+
+ private:
+  void add_words(const char* record, std::uint64_t count) {
+    for_each_word<W, canonical>(record, k_, [&](W word) {
+      ahead_[waiting_++] = {word, count};
+      if (waiting_ == kAhead) words_.add(ahead_);
+      waiting_ %= kAhead;
+    });
+  }
+
+  int k_;
+  RecordTally<2 * sizeof(W) / sizeof(Word)> records_;
+  static_assert(SuperKmers::usual_bytes(sizeof(W) * 4) <= decltype(records_)::kMostBytes &&
+                decltype(records_)::kBehind <= KmerStore::kBehind);
+  KmerTally<W> words_;
+  std::array<typename KmerTally<W>::Counted, kAhead> ahead_ = {};
+  std::size_t waiting_ = 0;
+};
+
+template <class W, bool canonical>
 Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
   const auto begin = Clock::now();
   const bool writes = !options.database.empty();
@@ -232,7 +273,7 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
     return held.emplace(partitions_for(sequences, options), most_memory, options.scratch);
   };
   std::optional<KmerResume> resume;
-  if (!options.resume.empty() || !Partitioning(sequences, options.k, empty_store()).store_fastq())
+  if (!options.resume.empty() || !Partitioning(sequences, options, empty_store()).store_fastq())
     resume = partition(sequences, options, empty_store());
   KmerStore& store = *held;
   std::optional<KmerSorter<W>> sorter;
@@ -241,45 +282,55 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
 
   Counts counts;
   KmerListing<W> listing(options);
-  std::mutex listed;
-  std::atomic<std::uint64_t> words_so_far = 0, different_so_far = 0;
+  // Of a thread that counts; what it allocated serves its next partition.
+  struct Worker {
+    explicit Worker(const KmerOptions& options) : tally(options.k), listing(options) {}
+    PartitionTally<W, canonical> tally;
+    KmerListing<W> listing;
+    std::vector<KmerOf<W>> sorted = {};
+  };
+  std::vector<std::unique_ptr<Worker>> idle;
+  std::mutex shared;  // `idle`, `before`
+  Before before;
   const double stored = seconds_since(begin);
   Progress progress("counting", store.partitions(), "partitions");
   parallel_for(static_cast<std::int64_t>(store.partitions()), [&](std::int64_t number) {
     const auto partition = static_cast<std::size_t>(number);
     const std::uint64_t words = store.words(partition);
     if (words > 0) {
-      KmerTally<W> tally;
-      // As many different ones as those before had, so that tables are no larger than need be.
-      const std::uint64_t before = words_so_far;
-      tally.clear(before == 0 ? std::min<std::uint64_t>(words / 4, 1 << 16)
-                              : static_cast<std::uint64_t>(static_cast<double>(words) *
-                                                           static_cast<double>(different_so_far) /
-                                                           static_cast<double>(before)));
-      store.drain(partition, [&](std::span<const char> records) {
-        if (options.canonical)
-          tally_records<W, true>(records, options.k, tally);
-        else
-          tally_records<W, false>(records, options.k, tally);
-      });
-      different_so_far += tally.different();
-      words_so_far += words;
-      KmerListing<W> part(options);
-      std::vector<KmerOf<W>> sorted;
-      if (writes) sorted.reserve(tally.different());
+      std::unique_ptr<Worker> worker;
+      Before so_far;
+      {
+        const std::lock_guard lock(shared);
+        so_far = before;
+        if (!idle.empty()) {
+          worker = std::move(idle.back());
+          idle.pop_back();
+        }
+      }
+      if (!worker) worker = std::make_unique<Worker>(options);
+      worker->tally.clear(words, so_far);
+      store.drain(partition, [&](std::span<const char> records) { worker->tally.add(records); });
+      const KmerTally<W>& tally = worker->tally.finish();
+      worker->sorted.clear();
       tally.for_each([&](const auto& counted) {
         const std::uint64_t count = std::min(counted.count, most);
-        part.add(counted.word, count);
-        if (writes) sorted.push_back({counted.word, count});
+        worker->listing.add(counted.word, count);
+        if (writes) worker->sorted.push_back({counted.word, count});
       });
-      if (writes) sorter->add(sorted);
-      const std::lock_guard lock(listed);
-      counts.total += words;
-      counts.statistics.pairs += tally.different();
-      listing.add(part);
+      if (writes) sorter->add(worker->sorted);
+      const std::lock_guard lock(shared);
+      before.words += words;
+      before.different += tally.different();
+      before.records += worker->tally.different_records();
+      idle.push_back(std::move(worker));
     }
     progress.advance();
   });
+  counts.total = before.words;
+  counts.statistics.pairs = before.different;
+  for (const std::unique_ptr<Worker>& worker : idle) listing.add(worker->listing);
+  idle.clear();
   const double tallied = seconds_since(begin);
   if (writes) {
     sorter->write(*writer);
@@ -301,7 +352,10 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
 }  // namespace
 
 Counts count_in_partitions(io::SequenceStream& sequences, const KmerOptions& options) {
-  return options.k <= 32 ? count<Word>(sequences, options) : count<LongWord>(sequences, options);
+  if (options.k <= 32)
+    return options.canonical ? count<Word, true>(sequences, options) : count<Word, false>(sequences, options);
+  return options.canonical ? count<LongWord, true>(sequences, options)
+                           : count<LongWord, false>(sequences, options);
 }
 
 }  // namespace warploom::table

@@ -59,7 +59,7 @@ void KmerStore::append(std::size_t partition, std::span<const char> records, std
     if (most_memory_ > 0 && !to.blocks.empty() && in_memory_ + kBlock > most_memory_) {
       put_aside(to);
     } else {
-      to.blocks.push_back({std::make_unique_for_overwrite<char[]>(kBlock), 0});
+      to.blocks.push_back({std::make_unique_for_overwrite<char[]>(kBlock + kBehind), 0});
       in_memory_ += kBlock;
     }
   }
@@ -90,16 +90,16 @@ void KmerStore::put_aside(Partition& partition) {
 }
 
 std::vector<char> KmerStore::read(const Extent& extent) const {
-  std::vector<char> bytes(extent.bytes);
-  for (std::size_t filled = 0; filled < bytes.size();) {
-    const ssize_t got = ::pread(file_, bytes.data() + filled, bytes.size() - filled,
+  std::vector<char> bytes(extent.bytes + kBehind);
+  for (std::size_t filled = 0; filled < extent.bytes;) {
+    const ssize_t got = ::pread(file_, bytes.data() + filled, extent.bytes - filled,
                                 static_cast<off_t>(extent.begin + filled));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) fail("read", got < 0 ? errno : EIO);
     filled += static_cast<std::size_t>(got);
   }
   check_interrupt();
-  if (crc32(bytes) != extent.crc) fail("read", EIO);
+  if (crc32(std::span(bytes).first(extent.bytes)) != extent.crc) fail("read", EIO);
   return bytes;
 }
 

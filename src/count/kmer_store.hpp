@@ -32,15 +32,18 @@ class KmerStore {
   /// part
   bool restore(std::string_view checkpoint);
 
+  static constexpr std::size_t kBehind = 32;
+
   std::size_t partitions() const { return partitions_.size(); }
   /// Appends whole records. @throws BadInput (the file: no such folder, disk full), OutOfMemory
   void append(std::size_t partition, std::span<const char> records, std::uint64_t words);
   std::uint64_t words(std::size_t partition) const { return partitions_[partition].words; }
-  /// Calls take(records) for spans of whole records, and forgets them.
+  /// Calls take(records) for spans of whole records, behind which kBehind bytes more can be read, and forgets
+  /// them.
   template <class Take>
   void drain(std::size_t partition, const Take& take) {
     Partition& from = partitions_[partition];
-    for (const Extent& extent : from.in_file) take(std::span<const char>(read(extent)));
+    for (const Extent& extent : from.in_file) take(std::span<const char>(read(extent)).first(extent.bytes));
     for (Block& block : from.blocks) {
       take(std::span<const char>(block.bytes.get(), block.used));
       block.bytes.reset();

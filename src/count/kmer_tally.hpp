@@ -25,16 +25,16 @@ class KmerTally {
     different_ = 0;
   }
 
-  /// Words in batches, so that places are fetched ahead.
-  void add(std::span<const W> words) {
+  /// Words, each of which came so many times, in batches, so that places are fetched ahead.
+  void add(std::span<const Counted> words) {
     if ((different_ + words.size()) * 3 > places_.size() * 2) grow();
-    for (const W word : words) __builtin_prefetch(&places_[place(word)]);
-    for (const W word : words) {
-      std::size_t at = place(word);
-      while (places_[at].count != 0 && places_[at].word != word) at = (at + 1) & (places_.size() - 1);
+    for (const Counted& one : words) __builtin_prefetch(&places_[place(one.word)]);
+    for (const Counted& one : words) {
+      std::size_t at = place(one.word);
+      while (places_[at].count != 0 && places_[at].word != one.word) at = (at + 1) & (places_.size() - 1);
       different_ += places_[at].count == 0 ? 1 : 0;
-      places_[at].word = word;
-      ++places_[at].count;
+      places_[at].word = one.word;
+      places_[at].count += one.count;
     }
   }
 

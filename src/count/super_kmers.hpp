@@ -1,11 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string_view>
-#include <vector>
 
+#include "count/cutting.hpp"
 #include "count/kmer_word.hpp"
 
 namespace warploom::table {
@@ -16,109 +18,91 @@ namespace warploom::table {
 /// word's). A word and its reverse complement have the same, so that all their places come to the same
 /// partition.
 ///
-/// A record is a byte, how many words, and their bases, two bits each, the first in the lowest.
+/// A record is a byte, how many words, and their bases, two bits each, the first in the lowest; what is left
+/// of the last byte is 0. Where words are canonical, it has them in the direction in which the minimiser is
+/// the lesser one: reads of both strands give the same records.
 class SuperKmers {
  public:
   static constexpr int kMostWords = 255;  // of a record
 
-  explicit SuperKmers(int k) : k_(k), m_(minimiser_bases(k)) {}
+  SuperKmers(int k, bool canonical)
+      : k_(static_cast<std::size_t>(k)), m_(minimiser_bases(k)), canonical_(canonical) {}
 
   static constexpr int minimiser_bases(int k) { return k <= 12 ? k : std::clamp(k / 2, 9, 11); }
   /// Bytes of a record.
-  static std::size_t bytes(int k, unsigned words) {
+  static constexpr std::size_t bytes(int k, unsigned words) {
     return 1 + (static_cast<std::size_t>(k) + words + 2) / 4;
   }
+  /// Of a record whose words share one place of the minimiser: all but those of repeats.
+  static constexpr std::size_t usual_bytes(int k) {
+    return bytes(k, static_cast<unsigned>(k - minimiser_bases(k) + 1));
+  }
 
-  /// Calls take(order of the minimiser, words, bytes of the record, write); write(place) writes the record,
-  /// and up to seven bytes behind it.
+  /// Calls take(number, words, bytes of the record, write); write(place) writes the record, and up to seven
+  /// bytes behind it. The number is the minimiser's.
   template <class Take>
   void of(std::string_view letters, const Take& take) {
-    packed_.resize(letters.size() / kBases + 3);
-    const std::uint32_t mask = static_cast<std::uint32_t>((std::uint64_t{1} << (2 * m_)) - 1);
-    const int top = 2 * (m_ - 1);
-    const std::size_t window = static_cast<std::size_t>(k_ - m_ + 1);
-    std::uint32_t forward = 0, reverse = 0;
-    std::size_t run = 0;  // bases since what is none
-    std::uint64_t packing = 0;
-    Least least, first;                             // of the window, of the record that is under way
-    std::size_t begin = 0;                          // of that record
-    const auto end_record = [&](std::size_t end) {  // `end`: behind its last base
-      packed_[end / kBases] = packing;
-      give(begin, end, first.order, take);
-    };
-    for (std::size_t at = 0; at < letters.size(); ++at) {
-      const std::uint8_t code = kCodes[static_cast<unsigned char>(letters[at])];
-      if (code == kNoBase) {
-        if (run >= static_cast<std::size_t>(k_)) end_record(at);
-        run = 0;
+    while (letters.size() >= k_) {
+      const std::size_t count = std::min(letters.size(), CutBlock::kStarts + k_ - 1);
+      std::memcpy(block_->letters, letters.data(), count);
+      loops_.of_letters(*block_, count, static_cast<int>(k_), m_);
+      for (std::size_t begin = 0; begin + k_ <= count;) {
+        const std::size_t end = next_bit(block_->no_base, begin, count);
+        if (end - begin >= k_) cut(begin, end - k_ + 1, take);
+        begin = end + 1;
       }
-      packing |= std::uint64_t{code & 3u} << (2 * (at % kBases));
-      if (code != kNoBase) {
-        forward = (forward << 2 | code) & mask;
-        reverse = reverse >> 2 | (3u - code) << top;
-        ++run;
-        if (run >= static_cast<std::size_t>(m_)) {
-          const std::uint32_t order = order_of(std::min(forward, reverse));
-          orders_[at % kRing] = order;
-          if (run == static_cast<std::size_t>(m_) || order <= least.order)
-            least = {order, at};
-          else if (at - least.at >= window)
-            least = least_of(at, window);
-          if (run == static_cast<std::size_t>(k_)) {
-            first = least;
-            begin = at + 1 - static_cast<std::size_t>(k_);
-          } else if (run > static_cast<std::size_t>(k_) &&
-                     (least.order != first.order ||
-                      at - begin == static_cast<std::size_t>(k_ - 1 + kMostWords))) {
-            end_record(at);
-            first = least;
-            begin = at + 1 - static_cast<std::size_t>(k_);
-          }
-        }
-      }
-      if (at % kBases == kBases - 1) {
-        packed_[at / kBases] = packing;
-        packing = 0;
-      }
+      letters.remove_prefix(std::min(letters.size(), CutBlock::kStarts));
     }
-    if (run >= static_cast<std::size_t>(k_)) end_record(letters.size());
   }
 
  private:
-  static constexpr std::size_t kBases = 32, kRing = 64;
-  struct Least {
-    std::uint32_t order = 0;
-    std::size_t at = 0;  // its last base
-  };
+  /// The first bit that is set in [begin, end), else end.
+  static std::size_t next_bit(const std::uint64_t* bits, std::size_t begin, std::size_t end) {
+    if (begin >= end) return end;
+    std::size_t at = begin / 64;
+    std::uint64_t left = bits[at] >> (begin % 64) << (begin % 64);
+    while (left == 0) {
+      if (++at * 64 >= end) return end;
+      left = bits[at];
+    }
+    return std::min(end, at * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+  }
 
-  static constexpr std::uint32_t order_of(std::uint32_t bases) { return (bases ^ 0x2d9b6a5) * 0x9e3779b1; }
-
-  Least least_of(std::size_t last, std::size_t window) const {
-    Least least{orders_[last % kRing], last};
-    for (std::size_t back = 1; back < window; ++back)
-      if (const std::uint32_t order = orders_[(last - back) % kRing]; order < least.order)
-        least = {order, last - back};
-    return least;
+  /// Words that begin in [begin, end), which have bases only.
+  template <class Take>
+  void cut(std::size_t begin, std::size_t end, const Take& take) const {
+    while (begin < end) {
+      const std::size_t next = next_bit(block_->changes, begin + 1, std::min(end, begin + kMostWords));
+      give(begin, static_cast<unsigned>(next - begin), take);
+      begin = next;
+    }
   }
 
   template <class Take>
-  void give(std::size_t begin, std::size_t end, std::uint32_t order, const Take& take) {
-    const auto words = static_cast<unsigned>(end - begin + 1 - static_cast<std::size_t>(k_));
-    const std::size_t size = bytes(k_, words);
-    take(order, words, size, [&](char* record) {
+  void give(std::size_t begin, unsigned words, const Take& take) const {
+    const std::uint32_t least = block_->least[begin];
+    const std::size_t bases = words + k_ - 1, size = bytes(static_cast<int>(k_), words);
+    take(least >> 1, words, size, [&](char* record) {
       record[0] = static_cast<char>(words);
-      const std::size_t shift = 2 * (begin % kBases);
-      const std::uint64_t* from = packed_.data() + begin / kBases;
-      for (std::size_t at = 1; at < size; at += 8, ++from) {
-        const std::uint64_t bits = shift == 0 ? from[0] : from[0] >> shift | from[1] << (64 - shift);
-        std::memcpy(record + at, &bits, 8);
+      const bool turned = canonical_ && (least & 1) != 0;
+      const std::size_t at = turned ? block_->complement_bases - begin - bases : begin;
+      const std::uint8_t* from = (turned ? block_->complement : block_->packed) + at / 4;
+      const unsigned shift = 2 * (at % 4);
+      for (std::size_t done = 1; done < size; done += 8, from += 8) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, from, 8);
+        bits = bits >> shift | std::uint64_t{from[8]} << 1 << (63 - shift);
+        std::memcpy(record + done, &bits, 8);
       }
+      record[size - 1] = static_cast<char>(record[size - 1] & (255 >> ((4 - bases % 4) % 4 * 2)));
     });
   }
 
-  int k_, m_;
-  std::vector<std::uint64_t> packed_;  // the letters' bases; where none is, anything
-  std::uint32_t orders_[kRing] = {};   // of the last words of m bases, by their last base
+  std::size_t k_;
+  int m_;
+  bool canonical_;
+  std::unique_ptr<CutBlock> block_ = std::make_unique<CutBlock>();
+  CutLoops loops_ = cut_loops();
 };
 
 /// Calls take(word) for the words of a record.

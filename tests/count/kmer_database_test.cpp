@@ -372,7 +372,7 @@ TEST_F(KmersResumed, OtherRequestsAndDamageAreRefused) {
   };
   KmerOptions changed = options;
   changed.k = 14;
-  expect_refusal(changed, "read 'k = 13', this run 'k = 14'; remove ");
+  expect_refusal(changed, "read 'k = 13, canonical', this run 'k = 14, canonical'; remove ");
   make_at("second.fq.gz", second + second);
   expect_refusal(options, "second.fq.gz of ");
   make_at("second.fq.gz", second);

@@ -1,0 +1,96 @@
+#include "count/cutting.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace warploom::table::WARPLOOM_INSTRUCTION_SET {
+namespace {
+
+constexpr std::size_t kVector = 64;
+
+/// Bit k of bits[at]: whether marks[64 * at + k], 0 or 1, is.
+void to_bits(const std::uint8_t* marks, std::size_t count, std::uint64_t* bits) {
+  for (std::size_t at = 0; at < count / 64; ++at) {
+    std::uint64_t all = 0;
+    for (unsigned byte = 0; byte < 8; ++byte) {
+      std::uint64_t eight = 0;
+      std::memcpy(&eight, marks + 64 * at + 8 * byte, 8);
+      all |= (eight * 0x0102040810204080) >> 56 << (8 * byte);
+    }
+    bits[at] = all;
+  }
+}
+
+void encode(CutBlock& block, std::size_t count) {
+  const char* letters = block.letters;
+  std::uint8_t *bases = block.bases, *marks = block.marks;
+  for (std::size_t at = 0; at < count; ++at) {
+    const auto letter = static_cast<std::uint8_t>(letters[at]);
+    const auto capital = static_cast<std::uint8_t>(letter & 0xdf);
+    // A, C, G, T and U differ in these bits.
+    bases[at] = static_cast<std::uint8_t>((letter >> 1 ^ letter >> 2) & 3);
+    marks[at] = capital != 'A' && capital != 'C' && capital != 'G' && capital != 'T' && capital != 'U';
+  }
+  to_bits(marks, count, block.no_base);
+  std::uint8_t *four = block.four, *turned = block.turned;
+  for (std::size_t at = 0; at < count; ++at) {
+    four[at] =
+        static_cast<std::uint8_t>(bases[at] | bases[at + 1] << 2 | bases[at + 2] << 4 | bases[at + 3] << 6);
+    turned[at] =
+        static_cast<std::uint8_t>(bases[at] << 6 | bases[at + 1] << 4 | bases[at + 2] << 2 | bases[at + 3]);
+  }
+  for (std::size_t at = 0; at < count / 4; ++at) {
+    std::uint32_t first = 0;
+    std::memcpy(&first, four + 4 * at, 4);
+    block.packed[at] = static_cast<std::uint8_t>(first);
+  }
+  for (std::size_t at = 0; at < count / 4; ++at)
+    block.complement[count / 4 - 1 - at] = static_cast<std::uint8_t>(~turned[4 * at]);
+  block.complement_bases = count;
+}
+
+/// least[at]: the order of the word of m bases that begins there, in an order that looks random. The lowest
+/// bit tells which of both strands has the lesser one.
+void order(CutBlock& block, std::size_t count, int m) {
+  const std::uint32_t mask = (std::uint32_t{1} << (2 * m)) - 1;
+  const unsigned shift = 24 - 2 * static_cast<unsigned>(m);
+  const std::uint8_t *four = block.four, *turned = block.turned;
+  std::uint32_t* orders = block.least;
+  for (std::size_t at = 0; at < count; ++at) {
+    const std::uint32_t low = four[at] | std::uint32_t{four[at + 4]} << 8 | std::uint32_t{four[at + 8]} << 16;
+    const std::uint32_t high =
+        std::uint32_t{turned[at]} << 16 | std::uint32_t{turned[at + 4]} << 8 | turned[at + 8];
+    const std::uint32_t forward = high >> shift, reverse = ~low & mask;
+    const std::uint32_t hash = (std::min(forward, reverse) ^ 0x2d9b6a5) * 0x9e3779b1;
+    orders[at] = (hash & ~std::uint32_t{1}) | (reverse < forward ? 1u : 0u);
+  }
+}
+
+/// values[at] becomes the least of values[at] to values[at + window - 1].
+void slide(std::uint32_t* values, std::size_t count, std::size_t window) {
+  for (std::size_t have = 1; have < window;) {
+    const std::size_t step = std::min(have, window - have);
+    const std::uint32_t* ahead = values + step;
+#pragma GCC ivdep
+    for (std::size_t at = 0; at < count; ++at) values[at] = std::min(values[at], ahead[at]);
+    have += step;
+  }
+}
+
+void of_letters(CutBlock& block, std::size_t count, int k, int m) {
+  const std::size_t whole = (count + kVector - 1) / kVector * kVector;
+  std::memset(block.letters + count, 'N', whole + kVector - count);
+  // What lies behind is read by the last letters' vectors, and no word's.
+  encode(block, whole);
+  order(block, whole, m);
+  slide(block.least, whole, static_cast<std::size_t>(k - m + 1));
+  block.marks[0] = 0;
+  for (std::size_t at = 1; at < whole; ++at) block.marks[at] = block.least[at] != block.least[at - 1];
+  to_bits(block.marks, whole, block.changes);
+}
+
+}  // namespace
+
+const CutLoops cut_loops{of_letters};
+
+}  // namespace warploom::table::WARPLOOM_INSTRUCTION_SET

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "count/super_kmers.hpp"
+
+namespace warploom::table {
+
+/// How often each record came: a table of one thread, of one partition. Where a genome is covered many times,
+/// most records have come before, and their words are looked up once for all of them. Of records of at most
+/// 8 * kWords bytes.
+template <std::size_t kWords>
+class RecordTally {
+ public:
+  static constexpr std::size_t kMostBytes = 8 * kWords;
+  /// Bytes that have to be readable behind the last record.
+  static constexpr std::size_t kBehind = kMostBytes;
+
+  /// Empty again, with room for about so many different records.
+  void clear(std::uint64_t expected) {
+    places_.assign(std::max<std::size_t>(1024, std::bit_ceil(expected * 3 / 2)), Place{});
+    different_ = 0;
+  }
+
+  /// @param longer  is called for each record that is longer
+  template <class Longer>
+  void add(std::span<const char> records, int k, const Longer& longer) {
+    const char* const end = records.data() + records.size();
+    for (const char* record = records.data(); record < end;) {
+      if ((different_ + kAhead) * 3 > places_.size() * 2) grow();
+      std::size_t waiting = 0;
+      while (waiting < kAhead && record < end) {
+        const std::size_t size = SuperKmers::bytes(k, static_cast<unsigned char>(record[0]));
+        if (size <= kMostBytes) {
+          Ahead& ahead = ahead_[waiting++];
+          for (std::size_t word = 0; word < kWords; ++word) {
+            std::memcpy(&ahead.record[word], record + 8 * word, 8);
+            const std::size_t left = size > 8 * word ? size - 8 * word : 0;
+            ahead.record[word] &= left >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * left)) - 1;
+          }
+          ahead.at = place(ahead.record);
+          __builtin_prefetch(&places_[ahead.at]);
+        } else {
+          longer(record);
+        }
+        record += size;
+      }
+      for (const Ahead& ahead : std::span(ahead_).first(waiting)) {
+        std::size_t at = ahead.at;
+        while (places_[at].count != 0 && differ(places_[at].record, ahead.record))
+          at = (at + 1) & (places_.size() - 1);
+        Place& place = places_[at];
+        different_ += place.count == 0 ? 1 : 0;
+        place.record = ahead.record;
+        ++place.count;
+      }
+    }
+  }
+
+  std::uint64_t different() const { return different_; }
+  /// Calls take(record, count).
+  template <class Take>
+  void for_each(const Take& take) const {
+    for (const Place& place : places_)
+      if (place.count != 0) take(reinterpret_cast<const char*>(place.record.data()), place.count);
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 32;
+  using Record = std::array<std::uint64_t, kWords>;
+  struct Place {
+    Record record = {};
+    std::uint64_t count = 0;  // 0: it is free
+  };
+  struct Ahead {
+    Record record = {};
+    std::size_t at = 0;
+  };
+
+  static bool differ(const Record& a, const Record& b) {
+    std::uint64_t bits = 0;
+    for (std::size_t word = 0; word < kWords; ++word) bits |= a[word] ^ b[word];
+    return bits != 0;
+  }
+  std::size_t place(const Record& record) const {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t word : record) hash = std::rotl(hash ^ word, 27) * 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>(hash >> (64 - std::countr_zero(places_.size())));
+  }
+
+  void grow() {
+    std::vector<Place> before(places_.size() * 2);
+    before.swap(places_);
+    for (const Place& one : before) {
+      if (one.count == 0) continue;
+      std::size_t at = place(one.record);
+      while (places_[at].count != 0) at = (at + 1) & (places_.size() - 1);
+      places_[at] = one;
+    }
+  }
+
+  std::vector<Place> places_ = std::vector<Place>(1024);
+  std::uint64_t different_ = 0;
+  std::array<Ahead, kAhead> ahead_ = {};
+};
+
+}  // namespace warploom::table
