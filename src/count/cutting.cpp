@@ -1,6 +1,7 @@
 #include "count/cutting.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace warploom::table::WARPLOOM_INSTRUCTION_SET {
@@ -42,10 +43,10 @@ void encode(CutBlock& block, std::size_t count) {
   for (std::size_t at = 0; at < count / 4; ++at) {
     std::uint32_t first = 0;
     std::memcpy(&first, four + 4 * at, 4);
-    block.packed[at] = static_cast<std::uint8_t>(first);
+    block.strands[0][at] = static_cast<std::uint8_t>(first);
   }
   for (std::size_t at = 0; at < count / 4; ++at)
-    block.complement[count / 4 - 1 - at] = static_cast<std::uint8_t>(~turned[4 * at]);
+    block.strands[1][count / 4 - 1 - at] = static_cast<std::uint8_t>(~turned[4 * at]);
   block.complement_bases = count;
 }
 
@@ -77,6 +78,49 @@ void slide(std::uint32_t* values, std::size_t count, std::size_t window) {
   }
 }
 
+/// The places of bits that are set, in order; up to seven more are written. @return how many
+std::size_t places_of(const std::uint64_t* bits, std::size_t words, std::uint16_t* places) {
+  std::size_t found = 0;
+  for (std::size_t word = 0; word < words; ++word) {
+    std::uint64_t left = bits[word];
+    const auto count = static_cast<std::size_t>(std::popcount(left));
+    std::uint16_t* to = places + found;
+    const auto put = [&](std::size_t at) {
+      to[at] = static_cast<std::uint16_t>(64 * word + static_cast<unsigned>(std::countr_zero(left)));
+      left &= left - 1;
+    };
+    // Eight at once: how many there are is nothing that a processor could guess.
+    if (count > 0)
+      for (std::size_t at = 0; at < 8; ++at) put(at);
+    for (std::size_t at = 8; at < count; ++at) put(at);
+    found += count;
+  }
+  return found;
+}
+
+/// Runs of words that have bases only and share a minimiser.
+void find_runs(CutBlock& block, std::size_t words, std::size_t k) {
+  std::uint64_t *none = block.no_base, *changes = block.changes;
+  none[words] = ~std::uint64_t{0};
+  changes[words] = 0;
+  for (std::size_t have = 1; have < k;) {
+    const std::size_t step = std::min(have, k - have);
+    for (std::size_t word = 0; word < words; ++word)
+      none[word] |= none[word] >> step | none[word + 1] << (64 - step);
+    have += step;
+  }
+  std::uint64_t first[CutBlock::kRoom / 64], last[CutBlock::kRoom / 64], before = 0;
+  for (std::size_t word = 0; word < words; ++word) {
+    const std::uint64_t whole = ~none[word], next = ~(none[word] >> 1 | none[word + 1] << 63),
+                        next_changes = changes[word] >> 1 | changes[word + 1] << 63;
+    first[word] = whole & (changes[word] | ~(whole << 1 | before));
+    last[word] = whole & (next_changes | ~next);
+    before = whole >> 63;
+  }
+  block.runs = places_of(first, words, block.firsts);
+  places_of(last, words, block.lasts);
+}
+
 void of_letters(CutBlock& block, std::size_t count, int k, int m) {
   const std::size_t whole = (count + kVector - 1) / kVector * kVector;
   std::memset(block.letters + count, 'N', whole + kVector - count);
@@ -87,6 +131,7 @@ void of_letters(CutBlock& block, std::size_t count, int k, int m) {
   block.marks[0] = 0;
   for (std::size_t at = 1; at < whole; ++at) block.marks[at] = block.least[at] != block.least[at - 1];
   to_bits(block.marks, whole, block.changes);
+  find_runs(block, whole / 64, static_cast<std::size_t>(k));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class Staging {
  public:
   Staging(KmerStore& store, int k)
       : store_(store),
-        room_(SuperKmers::bytes(k, SuperKmers::kMostWords) + 7 + kStaged),
+        room_(SuperKmers::bytes(k, SuperKmers::kMostWords) + SuperKmers::kBehind + kStaged),
         bytes_(room_ * store.partitions()),
         used_(store.partitions()),
         words_(store.partitions()) {}
@@ -208,7 +208,7 @@ std::optional<KmerResume> partition(io::SequenceStream& sequences, const KmerOpt
 
 /// What partitions had whose words are counted.
 struct Before {
-  std::uint64_t words = 0, different = 0, records = 0;
+  std::uint64_t words = 0, different = 0, records = 0, looked_up = 0;
 };
 
 /// Counts the words of a partition at a time: records first, then the words of those that differ.
@@ -228,6 +228,7 @@ class PartitionTally {
     };
     records_.clear(expected(before.records, words / 16));
     words_.clear(expected(before.different, words / 4));
+    looked_up_ = 0;
   }
   void add(std::span<const char> records) {
     records_.add(records, k_, [&](const char* record) { add_words(record, 1); });
@@ -239,9 +240,11 @@ class PartitionTally {
     return words_;
   }
   std::uint64_t different_records() const { return records_.different(); }
+  std::uint64_t looked_up() const { return looked_up_; }  ///< words, each once a record that differs
 
  private:
   void add_words(const char* record, std::uint64_t count) {
+    looked_up_ += static_cast<unsigned char>(record[0]);
     for_each_word<W, canonical>(record, k_, [&](W word) {
       ahead_[waiting_++] = {word, count};
       if (waiting_ == kAhead) words_.add(ahead_);
@@ -256,6 +259,7 @@ class PartitionTally {
   KmerTally<W> words_;
   std::array<typename KmerTally<W>::Counted, kAhead> ahead_ = {};
   std::size_t waiting_ = 0;
+  std::uint64_t looked_up_ = 0;
 };
 
 template <class W, bool canonical>
@@ -323,6 +327,7 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
       before.words += words;
       before.different += tally.different();
       before.records += worker->tally.different_records();
+      before.looked_up += worker->tally.looked_up();
       idle.push_back(std::move(worker));
     }
     progress.advance();
@@ -344,8 +349,10 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
                                    SuperKmers::minimiser_bases(options.k));
   counts.seconds = seconds_since(begin);
   log(LogLevel::info,
-      fmt::format("{:.3f} s: reading and cutting {:.3f}, counting {:.3f}, sorting and writing {:.3f}",
-                  counts.seconds, stored, tallied - stored, counts.seconds - tallied));
+      fmt::format("{:.3f} s: reading and cutting {:.3f}, counting {:.3f} ({} of {} words looked up), sorting "
+                  "and writing {:.3f}",
+                  counts.seconds, stored, tallied - stored, before.looked_up, before.words,
+                  counts.seconds - tallied));
   return counts;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -23,7 +22,7 @@ namespace warploom::table {
 /// the lesser one: reads of both strands give the same records.
 class SuperKmers {
  public:
-  static constexpr int kMostWords = 255;  // of a record
+  static constexpr unsigned kMostWords = 255;  // of a record
 
   SuperKmers(int k, bool canonical)
       : k_(static_cast<std::size_t>(k)), m_(minimiser_bases(k)), canonical_(canonical) {}
@@ -38,62 +37,45 @@ class SuperKmers {
     return bytes(k, static_cast<unsigned>(k - minimiser_bases(k) + 1));
   }
 
-  /// Calls take(number, words, bytes of the record, write); write(place) writes the record, and up to seven
+  static constexpr std::size_t kBehind = 16;
+
+  /// Calls take(number, words, bytes of the record, write); write(place) writes the record, and up to kBehind
   /// bytes behind it. The number is the minimiser's.
   template <class Take>
   void of(std::string_view letters, const Take& take) {
-    while (letters.size() >= k_) {
+    for (; letters.size() >= k_; letters.remove_prefix(std::min(letters.size(), CutBlock::kStarts))) {
       const std::size_t count = std::min(letters.size(), CutBlock::kStarts + k_ - 1);
       std::memcpy(block_->letters, letters.data(), count);
       loops_.of_letters(*block_, count, static_cast<int>(k_), m_);
-      for (std::size_t begin = 0; begin + k_ <= count;) {
-        const std::size_t end = next_bit(block_->no_base, begin, count);
-        if (end - begin >= k_) cut(begin, end - k_ + 1, take);
-        begin = end + 1;
+      for (std::size_t run = 0; run < block_->runs; ++run) {
+        std::size_t begin = block_->firsts[run], words = block_->lasts[run] - begin + 1;
+        for (; words > kMostWords; words -= kMostWords, begin += kMostWords) give(begin, kMostWords, take);
+        give(begin, static_cast<unsigned>(words), take);
       }
-      letters.remove_prefix(std::min(letters.size(), CutBlock::kStarts));
     }
   }
 
  private:
-  /// The first bit that is set in [begin, end), else end.
-  static std::size_t next_bit(const std::uint64_t* bits, std::size_t begin, std::size_t end) {
-    if (begin >= end) return end;
-    std::size_t at = begin / 64;
-    std::uint64_t left = bits[at] >> (begin % 64) << (begin % 64);
-    while (left == 0) {
-      if (++at * 64 >= end) return end;
-      left = bits[at];
-    }
-    return std::min(end, at * 64 + static_cast<std::size_t>(std::countr_zero(left)));
-  }
-
-  /// Words that begin in [begin, end), which have bases only.
-  template <class Take>
-  void cut(std::size_t begin, std::size_t end, const Take& take) const {
-    while (begin < end) {
-      const std::size_t next = next_bit(block_->changes, begin + 1, std::min(end, begin + kMostWords));
-      give(begin, static_cast<unsigned>(next - begin), take);
-      begin = next;
-    }
-  }
-
   template <class Take>
   void give(std::size_t begin, unsigned words, const Take& take) const {
     const std::uint32_t least = block_->least[begin];
     const std::size_t bases = words + k_ - 1, size = bytes(static_cast<int>(k_), words);
     take(least >> 1, words, size, [&](char* record) {
       record[0] = static_cast<char>(words);
-      const bool turned = canonical_ && (least & 1) != 0;
-      const std::size_t at = turned ? block_->complement_bases - begin - bases : begin;
-      const std::uint8_t* from = (turned ? block_->complement : block_->packed) + at / 4;
+      // Half of them are turned, so that a branch would be guessed wrongly half of the time.
+      const std::size_t turned = canonical_ ? least & 1 : 0;
+      const std::size_t at = begin + turned * (block_->complement_bases - bases - 2 * begin);
+      const std::uint8_t* from = block_->strands[turned] + at / 4;
       const unsigned shift = 2 * (at % 4);
-      for (std::size_t done = 1; done < size; done += 8, from += 8) {
+      const auto eight = [&](std::size_t done) {
         std::uint64_t bits = 0;
-        std::memcpy(&bits, from, 8);
-        bits = bits >> shift | std::uint64_t{from[8]} << 1 << (63 - shift);
-        std::memcpy(record + done, &bits, 8);
-      }
+        std::memcpy(&bits, from + done, 8);
+        bits = bits >> shift | std::uint64_t{from[done + 8]} << 1 << (63 - shift);
+        std::memcpy(record + 1 + done, &bits, 8);
+      };
+      eight(0);
+      eight(8);
+      for (std::size_t done = 16; done + 1 < size; done += 8) eight(done);
       record[size - 1] = static_cast<char>(record[size - 1] & (255 >> ((4 - bases % 4) % 4 * 2)));
     });
   }

@@ -25,7 +25,7 @@ std::string random_letters(unsigned seed, std::size_t count, const std::string& 
 std::vector<std::string> records(const std::string& letters, int k, bool canonical) {
   std::vector<std::string> all;
   SuperKmers(k, canonical).of(letters, [&](std::uint32_t, unsigned, std::size_t size, const auto& write) {
-    std::string record(size + 7, '\0');
+    std::string record(size + SuperKmers::kBehind, '\0');
     write(record.data());
     record.resize(size);
     all.push_back(record);
@@ -70,7 +70,8 @@ TEST(SuperKmersCut, WordsAreThoseOfTheLettersWhereverNoBaseIs) {
 TEST(SuperKmersCut, EveryInstructionSetGivesTheSame) {
   const std::string letters = random_letters(4, CutBlock::kBases, "ACGTacgtuUN");
   for (const auto& [k, m] : {std::pair(1, 1), {12, 12}, {31, 11}, {63, 11}})
-    for (const std::size_t count : {std::size_t{64}, std::size_t{1001}, letters.size()}) {
+    for (const std::size_t count :
+         {std::size_t{64}, std::size_t{1001}, CutBlock::kStarts + static_cast<std::size_t>(k) - 1}) {
       CutBlock one, other;
       std::ranges::copy(letters, one.letters);
       std::ranges::copy(letters, other.letters);
@@ -79,13 +80,14 @@ TEST(SuperKmersCut, EveryInstructionSetGivesTheSame) {
       const auto same = [&](const auto& a, const auto& b, std::size_t values) {
         return std::equal(a, a + values, b);
       };
-      EXPECT_TRUE(same(one.no_base, other.no_base, count / 64)) << k;
-      EXPECT_TRUE(same(one.packed, other.packed, count / 4)) << k;
+      EXPECT_TRUE(same(one.strands[0], other.strands[0], count / 4)) << k;
       EXPECT_EQ(one.complement_bases, other.complement_bases);
-      EXPECT_TRUE(same(one.complement, other.complement, one.complement_bases / 4)) << k;
+      EXPECT_TRUE(same(one.strands[1], other.strands[1], one.complement_bases / 4)) << k;
       const std::size_t words = count - static_cast<std::size_t>(k) + 1;
       EXPECT_TRUE(same(one.least, other.least, words)) << k;
-      EXPECT_TRUE(same(one.changes, other.changes, words / 64)) << k;
+      ASSERT_EQ(one.runs, other.runs) << k;
+      EXPECT_TRUE(same(one.firsts, other.firsts, one.runs)) << k;
+      EXPECT_TRUE(same(one.lasts, other.lasts, one.runs)) << k;
     }
 }
 
