@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,19 @@ class RollingWord {
   explicit RollingWord(int k)
       : mask_(k * 2 == sizeof(W) * 8 ? ~W{0} : (W{1} << (2 * k)) - 1), top_(2 * (k - 1)) {}
 
+  /// As after the first k - 1 bases of a record (super_kmers.hpp), of which sizeof(W) bytes can be read.
+  void start(const unsigned char* bases, int k) {
+    W bits = 0;
+    std::memcpy(&bits, bases, sizeof bits);
+    bits &= mask_ >> 2;
+    reverse_ = ~bits << 2 & mask_;
+    if constexpr (sizeof(W) == 8)
+      forward_ = turned(bits);
+    else
+      forward_ = W{turned(static_cast<Word>(bits))} << 64 | turned(static_cast<Word>(bits >> 64));
+    const int unused = static_cast<int>(sizeof(W)) * 8 - 2 * (k - 1);
+    forward_ = k == 1 ? 0 : forward_ >> unused;
+  }
   void push(unsigned code) {
     forward_ = (forward_ << 2 | code) & mask_;
     reverse_ = reverse_ >> 2 | W{3 - code} << top_;
@@ -42,6 +56,13 @@ class RollingWord {
   W canonical() const { return std::min(forward_, reverse_); }
 
  private:
+  /// The last base first.
+  static Word turned(Word bits) {
+    bits = __builtin_bswap64(bits);
+    bits = (bits >> 4 & 0x0f0f0f0f0f0f0f0f) | (bits & 0x0f0f0f0f0f0f0f0f) << 4;
+    return (bits >> 2 & 0x3333333333333333) | (bits & 0x3333333333333333) << 2;
+  }
+
   W mask_;
   int top_;
   W forward_ = 0, reverse_ = 0;

@@ -87,7 +87,7 @@ class SuperKmers {
   CutLoops loops_ = cut_loops();
 };
 
-/// Calls take(word) for the words of a record.
+/// Calls take(word) for the words of a record, behind which kBehind bytes can be read.
 template <class W, bool canonical, class Take>
 void for_each_word(const char* record, int k, const Take& take) {
   const auto words = static_cast<unsigned char>(record[0]);
@@ -96,8 +96,8 @@ void for_each_word(const char* record, int k, const Take& take) {
   const auto base = [&](std::size_t at) {
     return static_cast<unsigned>(bases[at / 4] >> (2 * (at % 4))) & 3;
   };
-  std::size_t at = 0;
-  for (; at + 1 < static_cast<std::size_t>(k); ++at) word.push(base(at));
+  word.start(bases, k);
+  auto at = static_cast<std::size_t>(k - 1);
   for (unsigned left = words; left > 0; --left, ++at) {
     word.push(base(at));
     take(canonical ? word.canonical() : word.forward());
