@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "count/odd_files.hpp"
 #include "io/scratch.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/count/count.hpp"
@@ -99,6 +101,36 @@ TEST_F(KmersOnGpu, MoreWordsThanTheFirstTableHasRoomForAreCounted) {
 TEST_F(KmersOnGpu, OfGoodBasesAreThoseOfTheCpu) {
   make("a.fq", "@a\nACGTACGTACGTTT\n+\nIIIII+IIIIIIII\n" + fastq(500));
   for (const int quality : {11, 40}) expect_the_same({directory / "a.fq"}, 7, true, quality);
+}
+
+TEST_F(KmersOnGpu, OddFilesAreReadAndNothingIsLostOfTheOthers) {
+  make("good.fq", kGoodFile);
+  make("last.fa", kLastFile);
+  for (const auto& [name, content, letters] : odd_files()) {
+    SCOPED_TRACE(name);
+    make(name, content);
+    expect_the_same({directory / "good.fq", directory / name, directory / "last.fa"}, 3, false);
+    expect_the_same({directory / "good.fq", directory / name}, 3, true);
+    if (io::is_gzip(content)) continue;
+    make(name, io::gzip(content, 1));
+    expect_the_same({directory / "good.fq", directory / name}, 3, false);
+  }
+}
+
+TEST_F(KmersOnGpu, WhatIsBrokenIsRefusedWithFileAndLine) {
+  make("good.fq", kGoodFile);
+  const auto expect_refusal = [&](const std::string& content, const std::string& says) {
+    make("odd", content);
+    io::SequenceStream sequences({directory / "good.fq", directory / "odd"});
+    EXPECT_THAT([&] { count_kmers(sequences, options(Device::cuda, 3, true, "gpu")); },
+                testing::ThrowsMessage<BadInput>(testing::HasSubstr(says)))
+        << content;
+    EXPECT_FALSE(std::filesystem::exists(directory / "gpu"));
+  };
+  for (const auto& [content, says] : broken_files()) {
+    expect_refusal(content, says);
+    if (!io::is_gzip(content)) expect_refusal(io::gzip(content, 1), says);
+  }
 }
 
 TEST_F(KmersOnGpu, WhatIsWrongIsSaidAsOnTheCpu) {

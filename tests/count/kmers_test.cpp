@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "count/odd_files.hpp"
 #include "io/scratch.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/count/count.hpp"
@@ -165,11 +166,19 @@ TEST_F(KmersInScratch, RefusesAFolderThatIsNone) {
 class OddFiles : public Scratch {
  protected:
   /// Of the words of three bases of files, in their order.
-  Map count(const std::vector<std::string>& names) const {
+  Map count(const std::vector<std::string>& names, const KmerOptions& options = all_of(3, false)) const {
     std::vector<std::filesystem::path> paths;
     for (const std::string& name : names) paths.push_back(directory / name);
     io::SequenceStream sequences(paths);
-    return counts_of(count_kmers(sequences, all_of(3, false)));
+    return counts_of(count_kmers(sequences, options));
+  }
+  /// As by one thread that reads line by line.
+  KmerOptions resumed() const {
+    KmerOptions options = all_of(3, false);
+    options.resume = directory / "kept";
+    options.checkpoint = 1;
+    std::filesystem::remove_all(options.resume);
+    return options;
   }
   Map sum(Map all, const std::vector<std::string>& letters) const {
     for (const auto& [word, count] : counted(letters, 3, false)) all[word] += count;
@@ -178,61 +187,45 @@ class OddFiles : public Scratch {
 };
 
 TEST_F(OddFiles, AreReadAndNothingIsLostOfTheOthers) {
-  make("good.fq", "@g\nGATTACA\n+\nIIIIIII\n");
-  make("last.fa", ">l\nCCCGGG\n");
-  const std::string plain = "@a\nACGTAC\n+\nIIIIII\n";
-  const struct {
-    std::string name, content;
-    std::vector<std::string> letters;
-  } files[] = {{"crlf.fq", "@a\r\nACGTAC\r\n+\r\nIIIIII\r\n", {"ACGTAC"}},
-               {"crlf.fa", ">a\r\nACGT\r\nAC\r\n", {"ACGTAC"}},
-               {"lines.fq", "@a\nACG\nTAC\n+\nIII\nIII\n", {"ACGTAC"}},
-               {"at_quality.fq", "@a\nACG\nTAC\n+a\n@II\n+II\n", {"ACGTAC"}},
-               {"no_end.fq", "@a\nACGTAC\n+\nIIIIII", {"ACGTAC"}},
-               {"no_end.fa", ">a\nACGTAC", {"ACGTAC"}},
-               {"small.fq", "@a\nacgtac\n+\nIIIIII\n", {"ACGTAC"}},
-               {"empty_read.fq", "@e\n\n+\n\n" + plain + "@e\n\n+\n\n", {"ACGTAC"}},
-               {"short.fq", "@s\nAC\n+\nII\n" + plain, {"ACGTAC"}},
-               {"blank_lines.fq", "\n\n" + plain + "\n\n", {"ACGTAC"}},
-               {"blank_lines.fa", "\n>a\n\nACG\n\nTAC\n\n", {"ACGTAC"}},
-               {"mark.fa", "\xEF\xBB\xBF>a\nACGTAC\n", {"ACGTAC"}},
-               {"remarks.fa", ";old\n>a\nACG\n;more\nTAC\n", {"ACGTAC"}},
-               {"rna.fa", ">a\nACGUAC\n", {"ACGTAC"}},
-               {"n.fq", "@a\nACGNTAC\n+\nIII!III\n", {"ACG", "TAC"}},
-               {"gaps.fa", ">a\nACG-TAC*\n", {"ACG", "TAC"}},
-               {"blanks.fa", ">a\nACG TAC\t\n", {"ACGTAC"}},
-               {"header.fa", ">\nACGTAC\n", {"ACGTAC"}},
-               {"fasta.fq", ">a\nACGTAC\n", {"ACGTAC"}},
-               {"fastq.fa", plain, {"ACGTAC"}},
-               {"packed.fq", io::gzip(plain, 6), {"ACGTAC"}},
-               {"two.fq.gz", io::gzip("@a\nACG", 6) + io::gzip("TAC\n+\nIIIIII\n", 6), {"ACGTAC"}},
-               {"zeros.fq.gz", io::gzip(plain, 6) + std::string(512, '\0'), {"ACGTAC"}}};
+  make("good.fq", kGoodFile);
+  make("last.fa", kLastFile);
   const Map others = sum(sum({}, {"GATTACA"}), {"CCCGGG"});
-  for (const auto& [name, content, letters] : files) {
+  for (const auto& [name, content, letters] : odd_files()) {
     make(name, content);
-    EXPECT_EQ(count({"good.fq", name, "last.fa"}), sum(others, letters)) << name;
+    const std::vector<std::string> all = {"good.fq", name, "last.fa"};
+    const Map wanted = sum(others, letters);
+    EXPECT_EQ(count(all), wanted) << name;
+    EXPECT_EQ(count(all, resumed()), wanted) << name << ", resumed";
+    io::SequenceStream text = io::SequenceStream::of_text(content, name);
+    EXPECT_EQ(counts_of(count_kmers(text, all_of(3, false))), sum({}, letters)) << name << ", a text";
+    if (io::is_gzip(content)) continue;
+    make(name, io::gzip(content, 1));
+    EXPECT_EQ(count(all), wanted) << name << ", packed";
   }
 }
 
 TEST_F(OddFiles, ThatAreBrokenAreRefusedWithFileAndLine) {
-  make("good.fq", "@g\nGATTACA\n+\nIIIIIII\n");
-  const std::string packed = io::gzip("@a\nACGTAC\n+\nIIIIII\n", 6);
-  const std::pair<std::string, std::string> files[] = {
-      {"@a\nACG\n+\nII\n@b\nACG\n+\nIII\n", "odd:4:1: 2 qualities of 3 letters"},
-      {"@a\nACG\n+\nIIII\n", "odd:4:1: 4 qualities of 3 letters"},
-      {"@a\nACG\n", "odd:3:1: the file ends before the '+'"},
-      {"@a\nACG\n+\n", "ends within its last record"},
-      {"@a\nACG\n@b\nACG\n+\nIII\n", "odd:3:1: a header before the '+'"},
-      {"ACGT\n", "odd:1:1: neither FASTA nor FASTQ"},
-      {">a\n>b\nACG\n", "odd:1:1: a record without a sequence"},
-      {">a\nAC1\n", "odd:2:3: the character '1'"},
-      {">a\nACG\rT\r", "odd:2:4: a CR that no LF follows"},
-      {"", "odd: it has no sequence"},
-      {packed.substr(0, packed.size() - 9), "odd: the gzip stream is cut off"},
-      {packed + "x", "odd: the gzip stream is followed by bytes"}};
-  for (const auto& [content, says] : files) {
+  make("good.fq", kGoodFile);
+  for (const auto& [content, says] : broken_files()) {
+    const auto expect_refusal = [&](const KmerOptions& options) {
+      EXPECT_THAT(
+          [&] {
+            count({"good.fq", "odd"}, options);
+          },
+          ThrowsMessage<BadInput>(HasSubstr(says)))
+          << content;
+    };
     make("odd", content);
-    EXPECT_THAT([&] { count({"good.fq", "odd"}); }, ThrowsMessage<BadInput>(HasSubstr(says))) << content;
+    expect_refusal(all_of(3, false));
+    expect_refusal(resumed());
+    const auto count_text = [&] {
+      io::SequenceStream text = io::SequenceStream::of_text(content, "odd");
+      count_kmers(text, all_of(3, false));
+    };
+    EXPECT_THAT(count_text, ThrowsMessage<BadInput>(HasSubstr(says))) << content;
+    if (io::is_gzip(content)) continue;
+    make("odd", io::gzip(content, 1));
+    expect_refusal(all_of(3, false));
   }
 }
 
