@@ -6,6 +6,7 @@
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "warploom/fold/ensemble.hpp"
 
 namespace warploom::python {
 namespace {
@@ -69,6 +70,48 @@ auto suboptimal(const std::string& sequence, std::int32_t delta, std::int64_t mo
   return std::tuple(std::move(structures), array_of(std::move(energies)), all);
 }
 
+/// An ensemble takes some 100 ns a pair of bases, and of long ones half a nanosecond for three.
+Length length_of_sums(const std::vector<std::string>& sequences, const fold::EnsembleOptions& options) {
+  double seconds = 2e-5;
+  for (const std::string& sequence : sequences) {
+    const auto n = static_cast<double>(sequence.size());
+    seconds += n * n * (150e-9 + .1e-9 * n) + static_cast<double>(options.samples) * n * 50e-9;
+  }
+  return length_of(seconds);
+}
+
+/// Of each: energy, kT, pairs [m, 2] counted from 0, their probabilities, those of unpaired bases, diversity,
+/// centroid and its distance, the most accurate structure and its accuracy, samples, sections of the gradient
+/// (name, shape, numbers) and that of stacks.
+auto ensembles(const std::vector<std::string>& sequences, const std::vector<std::string>& constraints,
+               const fold::Model& model, const fold::EnsembleOptions& options, const Asked& asked) {
+  std::vector<fold::Ensemble> all = run_asked(asked, length_of_sums(sequences, options), [&](const Run& run) {
+    return fold::ensembles(sequences, model, options, run, constraints);
+  });
+  using Section = std::tuple<std::string, std::vector<std::int64_t>, Array<double>>;
+  std::vector<
+      std::tuple<double, double, Array<std::int64_t>, Array<double>, Array<double>, double, std::string,
+                 double, std::string, double, std::vector<std::string>, std::vector<Section>, Array<double>>>
+      out;
+  for (fold::Ensemble& one : all) {
+    std::vector<std::int64_t> pairs;
+    std::vector<double> probabilities;
+    for (const fold::PairProbability& pair : one.pairs) {
+      pairs.insert(pairs.end(), {pair.i - 1, pair.j - 1});
+      probabilities.push_back(pair.probability);
+    }
+    std::vector<Section> sections;
+    for (fold::SectionGradient& section : one.gradient.sections)
+      sections.emplace_back(section.name, std::move(section.shape), array_of(std::move(section.values)));
+    const std::size_t count = probabilities.size();
+    out.emplace_back(one.energy, one.kt, array_of<std::int64_t, std::int64_t>(std::move(pairs), {count, 2}),
+                     array_of(std::move(probabilities)), array_of(std::move(one.unpaired)), one.diversity,
+                     std::move(one.centroid), one.centroid_distance, std::move(one.mea), one.accuracy,
+                     std::move(one.samples), std::move(sections), array_of(std::move(one.gradient.stack)));
+  }
+  return out;
+}
+
 /// The energy [0.01 kcal/mol]; of each loop its kind, i, j, p, q (from 1, 0: none) and energy.
 auto evaluate(const std::string& sequence, const std::string& structure, const fold::Model& model) {
   const fold::Evaluation evaluation = fold::evaluate(sequence, structure, model);
@@ -103,7 +146,15 @@ void bind_fold(nb::module_& module) {
       .def_rw("max_span", &fold::Model::max_span)
       .def_rw("circular", &fold::Model::circular)
       .def_rw("enforce_constraint", &fold::Model::enforce_constraint);
+  nb::class_<fold::EnsembleOptions>(module, "EnsembleOptions")
+      .def(nb::init<>())
+      .def_rw("cutoff", &fold::EnsembleOptions::cutoff)
+      .def_rw("gamma", &fold::EnsembleOptions::gamma)
+      .def_rw("samples", &fold::EnsembleOptions::samples)
+      .def_rw("seed", &fold::EnsembleOptions::seed)
+      .def_rw("gradient", &fold::EnsembleOptions::gradient);
   module.def("fold", &fold_all);
+  module.def("fold_ensemble", &ensembles);
   module.def("fold_suboptimal", &suboptimal);
   module.def("fold_eval", &evaluate);
 }

@@ -55,6 +55,8 @@ using Mismatches = Energies::Mismatches;
 template <std::size_t... N>
 using Table = Energies::Table<N...>;
 
+inline constexpr double kMeasuredAt = 310.15;  ///< [K]
+
 struct EnergyTables {
   Energies free = {}, enthalpy = {};  ///< at 37 C
   std::int32_t most_asymmetry = 300;  ///< what asymmetry costs at most

@@ -34,6 +34,8 @@ void check(const Model& model, const EnsembleOptions& options, const Run& run) {
     throw BadInput(fmt::format("a cutoff of {}: it is a probability, 0 to 1", options.cutoff));
   if (!(options.gamma > 0 && options.gamma <= 1e6))
     throw BadInput(fmt::format("a gamma of {}: it is above 0 and 1,000,000 at most", options.gamma));
+  if (options.gradient && !options.probabilities)
+    throw BadInput("a gradient without probabilities: it comes from them");
   if (options.samples < 0 || options.samples > kMostSamples)
     throw BadInput(fmt::format("{} samples: 0 to {} are drawn", options.samples, kMostSamples));
 }
@@ -84,8 +86,8 @@ void read_off(const Panels& probabilities, std::int64_t n, const EnsembleOptions
   std::tie(out.mea, out.accuracy) = most_accurate(probabilities, out.unpaired, options.gamma);
 }
 
-Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, const Weights& weights,
-                     const EnsembleOptions& options) {
+Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, const Model& model,
+                     const Weights& weights, const EnsembleOptions& options) {
   const Loops& loops = weights.loops();
   const Bases s = bases_of(sequence, loops);
   const Marks marks = marks_of(s, constraint, loops);
@@ -104,8 +106,10 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
     if (options.samples > 0) out.samples = sample(problem, p, options.samples, options.seed);
     if (options.probabilities) {
       Panels probabilities(n);
-      outside(problem, p, probabilities);
+      std::vector<PairCounts> counts(options.gradient ? static_cast<std::size_t>(p.tiling.strips()) : 0);
+      outside(problem, p, probabilities, counts);
       read_off(probabilities, n, options, out);
+      if (options.gradient) out.gradient = gradient(problem, p, probabilities, counts, model);
     }
     return out;
   } catch (const std::bad_alloc&) {
@@ -135,7 +139,7 @@ Ensemble ensemble(std::string_view sequence, const Model& model, const EnsembleO
   const Loops loops(model);
   const Weights weights(model, loops);
   check_span(model, weights);
-  return ensemble_of(sequence, constraint, weights, options);
+  return ensemble_of(sequence, constraint, model, weights, options);
 }
 
 std::vector<Ensemble> ensembles(std::span<const std::string> sequences, const Model& model,
@@ -153,8 +157,8 @@ std::vector<Ensemble> ensembles(std::span<const std::string> sequences, const Mo
     try {
       EnsembleOptions own = options;
       own.seed += k;
-      all[k] =
-          ensemble_of(sequences[k], constraints.empty() ? std::string_view() : constraints[k], weights, own);
+      all[k] = ensemble_of(sequences[k], constraints.empty() ? std::string_view() : constraints[k], model,
+                           weights, own);
     } catch (const BadInput& error) {
       throw BadInput(fmt::format("sequence {}: {}", k + 1, error.what()));
     }

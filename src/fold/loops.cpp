@@ -12,7 +12,6 @@
 namespace warploom::fold {
 namespace {
 
-constexpr double kMeasuredAt = 310.15;  // [K]
 /// A G-quadruplex of L layers with l bases in its linkers: kLayer (L - 1) + kLinker ln(l - 2), at 37 C, and
 /// enthalpies [0.01 kcal/mol]; that of linkers is 0. ViennaRNA 2.8.0's values.
 constexpr double kLayer = -430, kLayerEnthalpy = -2852, kLinker = 287;

@@ -46,7 +46,7 @@ std::vector<double> worth_of_ends(const Partition& p, const EndWeights& stems) {
 
 class OutsideSums {
  public:
-  OutsideSums(const Problem& problem, const Partition& p, Panels& probabilities)
+  OutsideSums(const Problem& problem, const Partition& p, Panels& probabilities, std::span<PairCounts> counts)
       : s_(problem.s),
         w_(problem.weights),
         problem_(problem),
@@ -58,6 +58,7 @@ class OutsideSums {
         ends_(worth_of_ends(p, stems_)),
         splits_(n_),
         out_(probabilities),
+        counts_(counts),
         boundary_(static_cast<std::size_t>(n_ + 2)),
         turns_(tiling_.strips()),
         progress_("summing from outside", n_ * (n_ + 1) / 2, "cells") {}
@@ -203,6 +204,18 @@ class OutsideSums {
         worth[r] = m1[r] * inner.stem[r] + in_loops +
                    outermost * p_.ends[static_cast<std::size_t>(first + r - 1)] * stem[first + r];
       probability[r] = there ? worth[r] * b[r] / all : 0;
+      if (there && !counts_.empty()) {
+        const double part = b[r] / all;
+        PairCounts& to = counts_[static_cast<std::size_t>(t)];
+        count(to, first + r, j, m1[r] * inner.stem[r] * part,
+              outermost * p_.ends[static_cast<std::size_t>(first + r - 1)] * stem[first + r] * part);
+        const int seen = Loops::reversed(w_.loops().pair(s_.codes[first + r], b0));
+        const Base before = s_.codes[first + r - 1], behind = code[1];
+        to.interior[seen][behind][before] += rings.interior[slot][r] * inner.interior[r] * part;
+        to.interior_1n[seen][behind][before] += rings.interior_1n[slot][r] * inner.interior_1n[r] * part;
+        to.interior_23[seen][behind][before] += rings.interior_23[slot][r] * inner.interior_23[r] * part;
+        to.bulge[seen] += rings.end[slot][r] * strip.end[b0][r] * part;
+      }
       if (there && !problem_.extras.empty()) worth[r] *= w_.of(problem_.extras.pair(first + r, j));
     }
     const double to_before = tile > 0 && begin > first ? power(p_.exponent(t, tile - 1) - here) : 1;
@@ -217,6 +230,14 @@ class OutsideSums {
     give_pairs(work, t, j, place, rows, worth);
     for (std::int64_t r = 0; r < kStripRows; ++r) work.closing_behind[r] = worth[r] * outer.closing[r];
     hand_down(work, t, j, one);
+  }
+
+  void count(PairCounts& counts, std::int64_t i, std::int64_t j, double multi, double exterior) const {
+    const Base* c = s_.codes.data();
+    const int type = w_.loops().pair(c[i], c[j]);
+    counts.multi[type][c[i - 1]][c[j + 1]] += multi;
+    counts.exterior[type][i > 1 ? c[i - 1] : kBases][j < n_ ? c[j + 1] : kBases] += exterior;
+    counts.covered += exterior * static_cast<double>(j - i + 1);
   }
 
   void give_pairs(Work& work, std::int64_t t, std::int64_t j, const LoopColumn& place, std::int64_t rows,
@@ -280,6 +301,7 @@ class OutsideSums {
   std::vector<double> ends_;
   Panels splits_;  ///< what the sums of two stems and more are worth
   Panels& out_;
+  std::span<PairCounts> counts_;
   std::vector<OutsideBoundary> boundary_;
   Turns turns_;
   const SumKernels& kernels_ = *WARPLOOM_PICK(sum_kernels);
@@ -288,8 +310,9 @@ class OutsideSums {
 
 }  // namespace
 
-void outside(const Problem& problem, const Partition& p, Panels& probabilities) {
-  OutsideSums(problem, p, probabilities).run();
+void outside(const Problem& problem, const Partition& p, Panels& probabilities,
+             std::span<PairCounts> counts) {
+  OutsideSums(problem, p, probabilities, counts).run();
 }
 
 }  // namespace warploom::fold

@@ -8,9 +8,11 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "fold/embedded.hpp"
 #include "fold/energy_tables.hpp"
+#include "fold/sections.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 
@@ -100,33 +102,24 @@ class Words {
 /// Numbers of a section, in the order of the file.
 using Places = std::vector<std::int32_t*>;
 
-void add_places(std::int32_t& number, Places& places, int, bool) { places.push_back(&number); }
-/// @param first  the least index of pairs: 1; bases begin at 0, or at 1 where the file has no N
-template <class T, std::size_t N>
-void add_places(std::array<T, N>& table, Places& places, int pairs, bool unknown) {
-  const std::size_t begin = N == kPairs ? 1 : N == kBases && !unknown ? 1 : 0;
-  const std::size_t end = N == kPairs ? static_cast<std::size_t>(pairs) + 1 : N;
-  for (std::size_t k = begin; k < end; ++k) add_places(table[k], places, pairs, unknown);
-}
-template <class T>
-Places places_of(T& table, int pairs = 7, bool unknown = true) {
-  Places places;
-  add_places(table, places, pairs, unknown);
-  return places;
-}
-
-/// int22 has no N in the file: the worst of the four letters stands for it.
-void fill_unknown(Energies& e) {
-  struct Unknown {
-    int at[4], place;
-  };
-  std::vector<Unknown> all;  // so that letters, or what a place before has, are there already
+/// A place with N in int22, and which of its letters is that N. Behind those that it stands for.
+struct Unknown {
+  int at[4], place;
+};
+std::vector<Unknown> unknown_places() {
+  std::vector<Unknown> all;
   for (int place = 0; place < 4; ++place)
     for (int code = 0; code < 625; ++code) {
       const Unknown u{{code / 125, code / 25 % 5, code / 5 % 5, code % 5}, place};
       if (u.at[place] == 0 && std::none_of(u.at + place + 1, u.at + 4, [](int b) { return b == 0; }))
         all.push_back(u);
     }
+  return all;
+}
+
+/// int22 has no N in the file: the worst of the four letters stands for it.
+void fill_unknown(Energies& e) {
+  const std::vector<Unknown> all = unknown_places();
   for (auto& of_pair : e.int22)
     for (auto& t : of_pair)
       for (auto [at, place] : all) {
@@ -158,24 +151,14 @@ class Reader {
     const bool enthalpy = name.text.ends_with(kSuffix);
     const std::string_view stem = name.text.substr(0, name.text.size() - (enthalpy ? kSuffix.size() : 0));
     Energies& e = enthalpy ? tables_.enthalpy : tables_.free;
-    if (stem == "stack") return numbers(name, places_of(e.stack), true);
-    if (stem == "mismatch_hairpin") return numbers(name, places_of(e.mismatch_hairpin));
-    if (stem == "mismatch_interior") return numbers(name, places_of(e.mismatch_interior));
-    if (stem == "mismatch_interior_1n") return numbers(name, places_of(e.mismatch_interior_1n));
-    if (stem == "mismatch_interior_23") return numbers(name, places_of(e.mismatch_interior_23));
-    if (stem == "mismatch_multi") return numbers(name, places_of(e.mismatch_multi));
-    if (stem == "mismatch_exterior") return numbers(name, places_of(e.mismatch_exterior));
-    if (stem == "dangle5") return numbers(name, places_of(e.dangle5));
-    if (stem == "dangle3") return numbers(name, places_of(e.dangle3));
-    if (stem == "int11") return numbers(name, places_of(e.int11), true);
-    if (stem == "int21") return numbers(name, places_of(e.int21), true);
-    if (stem == "int22") {
-      numbers(name, places_of(e.int22, 6, false), true);
-      return fill_unknown(e);
-    }
-    if (stem == "hairpin") return numbers(name, places_of(e.hairpin), true);
-    if (stem == "bulge") return numbers(name, places_of(e.bulge), true);
-    if (stem == "interior") return numbers(name, places_of(e.interior), true);
+    bool known = false;
+    visit_tables(e, [&](std::string_view table, auto& values, const Indices& indices, bool infinite) {
+      if (table != stem) return;
+      known = true;
+      numbers(name, places_of<std::int32_t>(values, indices), infinite);
+    });
+    if (stem == "int22") fill_unknown(e);
+    if (known) return;
     Energies &g = tables_.free, &h = tables_.enthalpy;
     std::int32_t unused = 0;
     if (name.text == "ML_params")
@@ -270,6 +253,22 @@ std::shared_ptr<const EnergyTables> turner2004() {
 }
 
 }  // namespace
+
+void give_unknown(const Energies& e, LoopNumbers<double>& said) {
+  std::vector<Unknown> all = unknown_places();
+  std::ranges::reverse(all);
+  for (std::size_t outer = 0; outer < kPairs; ++outer)
+    for (std::size_t inner = 0; inner < kPairs; ++inner)
+      for (auto [at, place] : all) {
+        const auto& t = e.int22[outer][inner];
+        auto& to = said.int22[outer][inner];
+        const double moved = std::exchange(to[at[0]][at[1]][at[2]][at[3]], 0.);
+        const std::int32_t worst = t[at[0]][at[1]][at[2]][at[3]];
+        at[place] = 1;
+        while (t[at[0]][at[1]][at[2]][at[3]] != worst && at[place] < kBases - 1) ++at[place];
+        to[at[0]][at[1]][at[2]][at[3]] += moved;
+      }
+}
 
 Parameters::Parameters() : tables_(turner2004()) {}
 Parameters::Parameters(std::shared_ptr<const EnergyTables> tables) : tables_(std::move(tables)) {

@@ -142,7 +142,7 @@ class InsideSums {
       one = m1[r] + base * one;
       m[r] = one + m2[r];
     }
-    remember(strip.end[b0], work, t, j, inner, b, from_next);
+    remember(work.rings, j, inner, strip.end[b0], b, next ? out_.b.column(t + 1, j) : nullptr, from_next);
     std::memcpy(work.m2, m2, sizeof(StripRow));
     work.m2[kStripRows] = next ? boundary.m2 * from_next : 0;
     for (int u = 0; u <= kMaxLoop; ++u) {
@@ -199,25 +199,6 @@ class InsideSums {
     }
   }
 
-  /// Column j becomes one of those before.
-  void remember(const double* end, Work& work, std::int64_t t, std::int64_t j, const InnerWeights& inner,
-                const double* b, double from_next) {
-    const std::size_t slot = static_cast<std::size_t>(j & (kReach - 1));
-    alignas(64) WideRow wide = {};
-    std::memcpy(wide, b, sizeof(StripRow));
-    if (from_next != 0) {
-      const double* below = out_.b.column(t + 1, j);
-      for (int r = 0; r < kBelow; ++r) wide[kStripRows + r] = below[r] * from_next;
-    }
-    Rings& rings = work.rings;
-    for (int r = 0; r < kStripRows + kBelow; ++r) {
-      rings.b[slot][r] = wide[r];
-      rings.interior[slot][r] = wide[r] * inner.interior[r];
-      rings.interior_1n[slot][r] = wide[r] * inner.interior_1n[r];
-      rings.interior_23[slot][r] = wide[r] * inner.interior_23[r];
-      rings.end[slot][r] = wide[r] * end[r];
-    }
-  }
   const Bases& s_;
   const Weights& w_;
   const Problem& problem_;
@@ -261,6 +242,22 @@ void fill_ends(const Problem& problem, Partition& out) {
 }
 
 }  // namespace
+
+void remember(Rings& rings, std::int64_t j, const InnerWeights& inner, const double* end, const double* b,
+              const double* below, double from_next) {
+  const std::size_t slot = static_cast<std::size_t>(j & (kReach - 1));
+  alignas(64) WideRow wide = {};
+  std::memcpy(wide, b, sizeof(StripRow));
+  if (from_next != 0)
+    for (int r = 0; r < kBelow; ++r) wide[kStripRows + r] = below[r] * from_next;
+  for (int r = 0; r < kStripRows + kBelow; ++r) {
+    rings.b[slot][r] = wide[r];
+    rings.interior[slot][r] = wide[r] * inner.interior[r];
+    rings.interior_1n[slot][r] = wide[r] * inner.interior_1n[r];
+    rings.interior_23[slot][r] = wide[r] * inner.interior_23[r];
+    rings.end[slot][r] = wide[r] * end[r];
+  }
+}
 
 Panels::Panels(std::int64_t n) {
   const Tiling tiling{n};

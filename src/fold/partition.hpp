@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "fold/sums.hpp"
 #include "fold/weights.hpp"
 #include "warploom/core/threads.hpp"
+#include "warploom/fold/ensemble.hpp"
 
 namespace warploom::fold {
 
@@ -127,6 +129,10 @@ class Turns {
 /// Column j of a strip. @param other_tile  from columns of the tile before to this one's
 LoopColumn loop_column(const Bases& s, const StripWeights& strip, std::int64_t j, double other_tile);
 
+/// Column j becomes one of those before. @param below  the next strip's part of it, where from_next is not 0
+void remember(Rings& rings, std::int64_t j, const InnerWeights& inner, const double* end, const double* b,
+              const double* below, double from_next);
+
 inline int loop_context(Base a, Base b) { return a * kBases + b; }
 /// What loops weigh in a strip.
 std::unique_ptr<StripWeights> strip_weights(const Problem& problem, std::int64_t strip);
@@ -148,8 +154,28 @@ class EndWeights {
 /// @throws Interrupted
 Partition partition(const Problem& problem);
 
-/// The probability of each pair (i, j). @throws Interrupted
-void outside(const Problem& problem, const Partition& p, Panels& probabilities);
+/// How often pairs are there in the mean as what outside() knows them for: by the pair and two bases beside
+/// it.
+struct PairCounts {
+  using Mismatches = double[kPairs][kBases][kBases];
+  Mismatches multi = {};  ///< stems of multiloops, but for those that close them, with their neighbours
+  /// The inner pair of an interior loop, as the tables have it
+  Mismatches interior = {}, interior_1n = {}, interior_23 = {};
+  double exterior[kPairs][kBases + 1][kBases + 1] = {};  ///< kBases: no neighbour
+  double bulge[kPairs] = {};                             ///< the inner pair of a bulge of more than one base
+  double covered = 0;                                    ///< bases of the exterior pairs and between theirs
+};
+
+/// The probability of each pair (i, j).
+/// @param counts  by strip; empty: nothing is counted
+/// @throws Interrupted
+void outside(const Problem& problem, const Partition& p, Panels& probabilities,
+             std::span<PairCounts> counts = {});
+
+/// d(ensemble energy) / d(each parameter, each base's pseudo-energy in stacks).
+/// @param probabilities, counts  of outside() @throws Interrupted
+EnsembleGradient gradient(const Problem& problem, const Partition& p, const Panels& probabilities,
+                          std::span<const PairCounts> counts, const Model& model);
 
 /// Structures, each with the probability that it has in the ensemble. @throws Interrupted
 std::vector<std::string> sample(const Problem& problem, const Partition& p, std::int64_t count,

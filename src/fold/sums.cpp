@@ -102,7 +102,64 @@ void give_interior(const LoopColumn& column, const SizeWeights& sizes, const dou
   for (int k = 0; k < kStripRows; ++k) stacked[k] += scale[1] * worth[k] * outer.stack[k];
 }
 
-constexpr int kTogether = 2;  // vectors of rows
+void add_parts(const Number& sum, double* parts) { store(parts, load(parts) + sum); }
+
+/// Of loops with one place for their inner pair in each row. @return their part of the sum over rows
+Number count_one(const double* worth, const double* inner, double weight, double* row) {
+  Number sum = {};
+  for (int k = 0; k < kStripRows; k += kNumbers) {
+    const Number x = load(inner + k) * weight;
+    store(row + k, load(row + k) + x);
+    sum += load(worth + k) * x;
+  }
+  return sum;
+}
+
+void count(const LoopColumn& column, const SizeWeights& sizes, const double* worth, Rings& rings,
+           ShapeSums& shapes, OuterSums& rows) {
+  const double* scale = column.scale;
+  const OuterWeights& outer = *column.outer;
+  rows = {};
+  alignas(64) StripRow part;
+  const auto begin = [&](const double* weights) {
+    for (int k = 0; k < kStripRows; ++k) part[k] = worth[k] * weights[k];
+  };
+  const auto end = [&](double* row) {
+    for (int k = 0; k < kStripRows; ++k) row[k] *= part[k];
+  };
+  const auto shape = [&](WideRow* ring, int left, int right, double weight, double* row) {
+    return count_one(part, back(ring, column, 1 + right) + 1 + left, scale[1 + right] * weight, row);
+  };
+  begin(column.end);
+  for (int u = 2; u <= kMaxLoop; ++u)
+    add_parts(shape(rings.end, u, 0, sizes.bulge[u], rows.bulge) +
+                  shape(rings.end, 0, u, sizes.bulge[u], rows.bulge),
+              shapes.bulge[u]);
+  end(rows.bulge);
+  begin(outer.interior_1n);
+  for (int u = 4; u <= kMaxLoop; ++u)
+    add_parts(shape(rings.interior_1n, u - 1, 1, sizes.one_n[u], rows.one_n) +
+                  shape(rings.interior_1n, 1, u - 1, sizes.one_n[u], rows.one_n),
+              shapes.one_n[u]);
+  end(rows.one_n);
+  begin(outer.interior_23);
+  add_parts(shape(rings.interior_23, 2, 3, sizes.two_three, rows.two_three) +
+                shape(rings.interior_23, 3, 2, sizes.two_three, rows.two_three),
+            shapes.two_three);
+  end(rows.two_three);
+  begin(outer.interior);
+  for (int u = 6; u <= kMaxLoop; ++u)
+    for (int left = 2; left <= u - 2; ++left) {
+      const int right = u - left, difference = left > right ? left - right : right - left;
+      const Number sum =
+          shape(rings.interior, left, right, sizes.interior[u] * sizes.asymmetry[difference], rows.generic);
+      add_parts(sum, shapes.generic[u]);
+      add_parts(sum, shapes.difference[difference]);
+    }
+  end(rows.generic);
+}
+
+constexpr int kTogether = kNumbers == 8 ? 4 : 2;  // vectors of rows, as many as there are registers for
 constexpr int kColumnsTogether = 4;
 static_assert(kStripRows % (kTogether * kNumbers) == 0 && kTileColumns % kColumnsTogether == 0);
 
@@ -157,6 +214,6 @@ void add(const double* __restrict x, double factor, double* __restrict y) {
 }  // namespace
 
 extern const SumKernels sum_kernels;
-const SumKernels sum_kernels = {interior, give_interior, product, dots, add};
+const SumKernels sum_kernels = {interior, give_interior, count, product, dots, add};
 
 }  // namespace warploom::fold::WARPLOOM_INSTRUCTION_SET

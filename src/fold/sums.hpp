@@ -58,6 +58,17 @@ struct LoopColumn {
   double scale[kReach];
 };
 
+/// Probabilities of interior loops that the kernels sum, by size and by the difference of their sides; of
+/// each the sum over rows in some parts.
+struct ShapeSums {
+  using Parts = double[8];
+  Parts bulge[kMaxLoop + 1], one_n[kMaxLoop + 1], generic[kMaxLoop + 1], difference[kMaxLoop + 1], two_three;
+};
+/// The same by outer pair.
+struct OuterSums {
+  alignas(64) StripRow bulge, one_n, generic, two_three;
+};
+
 struct SumKernels {
   /// b[r] = the sum of the interior loops that (i, j) closes, but for those of tables that have them whole.
   /// The rings have the columns before j; generic becomes that of column j.
@@ -67,6 +78,9 @@ struct SumKernels {
   /// strip's first.
   void (*give_interior)(const LoopColumn& column, const SizeWeights& sizes, const double* outer,
                         Rings& rings);
+  /// Adds what interior() sums to `shapes`, and gives it by row, each times what the outer pair is worth.
+  void (*count)(const LoopColumn& column, const SizeWeights& sizes, const double* worth, Rings& rings,
+                ShapeSums& shapes, OuterSums& rows);
   /// c[column][row] += a[k][row] b[k][column]: kStripRows rows, kTileColumns columns
   void (*product)(const double* a, const double* b, int count, double* c);
   /// c[column][k] += factor[k] sum over rows of a[k][row] b[column][row]

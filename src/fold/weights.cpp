@@ -6,17 +6,17 @@
 namespace warploom::fold {
 namespace {
 
-constexpr double kMeasuredAt = 310.15;  // [K]
-constexpr double kGas = 1.98717e-3;     // [kcal / (K mol)], ViennaRNA's
+constexpr double kGas = 1.98717e-3;  // [kcal / (K mol)], ViennaRNA's
+constexpr double kNothing = -1.2283697, kWhole = 0.8660254, kShift = 0.34242663, kHeight = 0.38490018;
 
 /// A gain of less than .0123 kcal/mol counts as none and one of more than .0087 as it is: between, a curve.
 /// @param energy  [0.01 kcal/mol]
 double smooth(double energy) {
   const double x = -energy / 10;
-  if (x < -1.2283697) return 0;
-  if (x > 0.8660254) return energy;
-  const double y = std::sin(x - 0.34242663) + 1;
-  return -10 * 0.38490018 * y * y;
+  if (x < kNothing) return 0;
+  if (x > kWhole) return energy;
+  const double y = std::sin(x - kShift) + 1;
+  return -10 * kHeight * y * y;
 }
 
 struct Temperature {
@@ -70,6 +70,13 @@ Weights::Weights(const Model& model, const Loops& loops)
     asymmetry_[difference] = of(std::min<double>(tables.most_asymmetry, difference * one));
   for (const auto* special : {&w_.triloops, &w_.tetraloops, &w_.hexaloops})
     for (const auto& [letters, weight] : *special) special_.emplace(letters, weight);
+}
+
+double slope_of_smoothed(double energy) {
+  const double x = -energy / 10;
+  if (x < kNothing) return 0;
+  if (x > kWhole) return 1;
+  return 2 * kHeight * (std::sin(x - kShift) + 1) * std::cos(x - kShift);
 }
 
 double Weights::of(double energy) const { return std::exp(-energy / 100 / kt_); }

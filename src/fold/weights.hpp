@@ -22,6 +22,7 @@ class Weights {
   const Numbers& numbers() const { return w_; }
   /// [kcal/mol]
   double kt() const { return kt_; }
+  int dangles() const { return dangles_; }
   double of(double energy) const;  ///< of an energy [0.01 kcal/mol]
   double end(int pair) const { return pair > 2 ? w_.terminal_au : 1; }
   double asymmetry(int difference) const { return asymmetry_[difference]; }
@@ -60,5 +61,9 @@ class Weights {
                                         : 1;
   }
 };
+
+/// What energies of a stem's neighbours count as, as Weights smooths them: the derivative at one of them
+/// [0.01 kcal/mol].
+double slope_of_smoothed(double energy);
 
 }  // namespace warploom::fold

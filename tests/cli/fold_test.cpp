@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -46,9 +47,37 @@ TEST_F(FoldVerb, WritesThePairsOfAnEnsemble) {
   const ToolRun two = run_tool("fold " + path("s.fa") + " -p --bpp " + path("p.svg"));
   EXPECT_EQ(two.code, 2);
   EXPECT_THAT(two.err, HasSubstr("a picture is of one sequence"));
-  for (const std::string options :
-       {"--bpp x.tsv", "--gamma 2", "--samples 3", "-p --suboptimal 1", "-p --format ct", "-p --bpp x.png"})
+  EXPECT_EQ(run_tool("fold " + path("s.fa") + " -p --bpp " + path("p.npy")).code, 2);
+  make("one.fa", "GGGGAAAACCCC\n");
+  ASSERT_EQ(
+      run_tool("fold " + path("one.fa") + " -p --bpp " + path("p.npy") + " -o " + path("one.json")).code, 0);
+  const std::string matrix = read_file(path("p.npy"));
+  EXPECT_THAT(matrix, HasSubstr("'shape': (12, 12)"));
+  std::vector<double> cells(144);
+  ASSERT_GT(matrix.size(), 144 * sizeof(double));
+  std::memcpy(cells.data(), matrix.data() + (matrix.size() - 144 * sizeof(double)), 144 * sizeof(double));
+  const Json pairs = Json::parse(read_file(path("one.json")))["records"][0]["ensemble"]["pairs"];
+  EXPECT_GE(pairs.size(), 4);
+  for (const Json& pair : pairs) {
+    const std::size_t i = pair[0].get<std::size_t>() - 1, j = pair[1].get<std::size_t>() - 1;
+    EXPECT_EQ(cells[i * 12 + j], pair[2].get<double>());
+    EXPECT_EQ(cells[j * 12 + i], pair[2].get<double>());
+  }
+  for (const std::string options : {"--bpp x.tsv", "--gradient --json", "-p --gradient", "--gamma 2",
+                                    "--samples 3", "-p --suboptimal 1", "-p --format ct", "-p --bpp x.png"})
     EXPECT_EQ(run_tool("fold " + path("s.fa") + " " + options).code, 2) << options;
+}
+TEST_F(FoldVerb, GivesTheGradientOfAnEnsemble) {
+  make("s.fa", "GGGGAAAACCCC\n");
+  const ToolRun run = run_tool("fold " + path("s.fa") + " -p --gradient --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json gradient = Json::parse(run.out)["records"][0]["ensemble"]["gradient"];
+  double stacks = 0;
+  for (const Json& value : gradient["sections"]["stack"]["values"]) stacks += value[1].get<double>();
+  EXPECT_GT(stacks, 2.5);
+  EXPECT_LE(stacks, 3);
+  EXPECT_EQ(gradient["sections"]["stack"]["shape"], Json({7, 7}));
+  EXPECT_EQ(gradient["stack"].size(), 12);
 }
 TEST_F(FoldVerb, ReadsPlainTextFastqAndGzip) {
   const std::string wanted = "GGGGAAAACCCC\n((((....)))) ( -5.40)\n";

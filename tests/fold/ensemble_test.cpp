@@ -9,7 +9,10 @@
 #include <random>
 #include <sstream>
 
+#include "fold/energy_tables.hpp"
+#include "fold/ensemble_oracle.hpp"
 #include "fold/random_sequence.hpp"
+#include "fold/sections.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/fold/dot_plot.hpp"
 
@@ -97,6 +100,29 @@ TEST(Ensemble, IsTheSumOverAllStructures) {
         EXPECT_NEAR(one == found.end() ? 0 : one->second, all.probability(i, j), 1e-12)
             << sequence << ' ' << i << ' ' << j;
       }
+  }
+}
+
+/// Up to 2,000 bases by bench/fold/ensemble_oracle.cpp.
+TEST(Ensemble, IsThatOfLongDouble) {
+  struct Case {
+    std::size_t bases;
+    double temperature;
+    int dangles;
+  };
+  std::mt19937 random(21);
+  for (const auto [bases, temperature, dangles] : {Case{150, 37, 2}, {70, 60, 0}, {100, 10, 2}}) {
+    const std::string sequence = random_sequence(random, bases, "ACGUGC");
+    Model model;
+    model.temperature = temperature, model.dangles = dangles;
+    const EnsembleOracle oracle(sequence, model);
+    const Ensemble ensemble = fold::ensemble(sequence, model, {.cutoff = 0});
+    EXPECT_NEAR(ensemble.energy / oracle.energy(), 1, 1e-13);
+    auto found = by_pair(ensemble);
+    for (std::int64_t i = 1; i <= std::ssize(sequence); ++i)
+      for (std::int64_t j = i + 1; j <= std::ssize(sequence); ++j)
+        ASSERT_NEAR((found[{i, j}]), oracle.probability(static_cast<int>(i), static_cast<int>(j)), 1e-13)
+            << i << ' ' << j << ' ' << sequence;
   }
 }
 
@@ -275,6 +301,167 @@ TEST(Ensemble, PseudoEnergiesCount) {
   model.pseudo.stack.assign(sequence.size(), -30);
   const All all(sequence, model);
   EXPECT_NEAR(ensemble(sequence, model).energy, all.energy, 1e-12);
+}
+
+/// By differences of three steps, whose error is of the sixth power of a step.
+double slope(const std::function<double(int)>& energy) {
+  return (45 * (energy(1) - energy(-1)) - 9 * (energy(2) - energy(-2)) + energy(3) - energy(-3)) / 60 * 100;
+}
+
+/// With it no difference of loops' sides costs exactly the most: there is no slope there.
+constexpr const char* kNoKink = "## RNAfold parameter file v2.0\n# NINIO\n50 50 220\n";
+
+/// A parameter file with one number of a section changed.
+double energy_with(const std::string& sequence, Model model, const std::string& section, std::size_t count,
+                   std::size_t place, int number) {
+  std::string text = kNoKink + ("# " + section) + '\n';
+  for (std::size_t k = 0; k < count; ++k) text += k == place ? std::to_string(number) + ' ' : "* ";
+  model.parameters = parse_parameters(text, "changed");
+  return ensemble(sequence, model, {.probabilities = false}).energy;
+}
+
+void expect_slopes(const std::string& sequence, Model model) {
+  model.parameters = parse_parameters(kNoKink, "without a kink");
+  const Ensemble ensemble = fold::ensemble(sequence, model, {.gradient = true});
+  const EnergyTables& tables = model.parameters.tables();
+  std::map<std::string, const SectionGradient*> found;
+  for (const SectionGradient& section : ensemble.gradient.sections) found[section.name] = &section;
+  int compared = 0;
+  const auto compare = [&](const std::string& name, std::size_t count, std::size_t place, int number) {
+    const double expected =
+        slope([&](int step) { return energy_with(sequence, model, name, count, place, number + step); });
+    // The more loops pay for a number, the larger is a step: of multiloops' bases that is many.
+    EXPECT_NEAR(found.at(name)->values[place], expected, name == "ML_params" ? 2e-4 : 2e-6)
+        << name << ' ' << place << ' ' << sequence;
+    ++compared;
+  };
+  for (const bool enthalpies : {false, true})
+    visit_tables(enthalpies ? tables.enthalpy : tables.free,
+                 [&](std::string_view table, const auto& values, const Indices& indices, bool) {
+                   const std::string name = std::string(table) + (enthalpies ? "_enthalpies" : "");
+                   std::vector<const std::int32_t*> places;
+                   add_places(values, indices, places);
+                   const std::vector<double>& slopes = found.at(name)->values;
+                   ASSERT_EQ(slopes.size(), places.size());
+                   for (std::size_t k = 0, some = 0; k < places.size() && some < 5; ++k)
+                     if (std::abs(slopes[k]) > 1e-3) compare(name, places.size(), k, *places[k]), ++some;
+                 });
+  const Energies &g = tables.free, &h = tables.enthalpy;
+  const int multi[] = {g.multi_base,    h.multi_base,   g.multi_closing,
+                       h.multi_closing, g.multi_intern, h.multi_intern};
+  const int asymmetry[] = {g.asymmetry, h.asymmetry, tables.most_asymmetry};
+  for (std::size_t k = 0; k < 6; ++k) compare("ML_params", 6, k, multi[k]);
+  for (std::size_t k = 0; k < 3; ++k) compare("NINIO", 3, k, asymmetry[k]);
+  compare("Misc", 4, 2, g.terminal_au), compare("Misc", 4, 3, h.terminal_au);
+  EXPECT_GE(compared, 40);
+}
+
+TEST(EnsembleGradient, OfEnergiesIsTheSlope) {
+  std::mt19937 random(11);
+  expect_slopes(random_sequence(random, 70), {});
+  expect_slopes(random_sequence(random, 90, "GGCCAU"), {.temperature = 25});
+  // A multiloop, a loop of more than five bases' asymmetry, and a hairpin of more than 30
+  expect_slopes("GGGAAGGGCAAAAGCCCAGGCCAAAGGCCAACCCAGGGCAAAAAAAAAGCGCAACGCACCC", {.dangles = 0});
+}
+
+TEST(EnsembleGradient, OfSpecialHairpinsAndLongOnes) {
+  const std::string tetraloop = "GGGCAACGGCCC", longer = "GGGGGG" + std::string(40, 'A') + "CCCCCC";
+  const Ensemble one = ensemble(tetraloop, {}, {.gradient = true});
+  const EnergyTables tables = Parameters().tables();
+  double sum = 0;
+  for (const SectionGradient& section : one.gradient.sections)
+    if (section.name == "Tetraloops")
+      for (std::size_t k = 0; k < tables.free.tetraloops.size(); ++k) {
+        const double expected = slope([&](int step) {
+          EnergyTables changed = tables;
+          changed.free.tetraloops[k].second += step;
+          Model model;
+          model.parameters = Parameters(std::make_shared<EnergyTables>(changed));
+          return ensemble(tetraloop, model, {.probabilities = false}).energy;
+        });
+        EXPECT_NEAR(section.values[2 * k], expected, 1e-7) << k;
+        sum += expected;
+      }
+  EXPECT_GT(sum, .5);
+  const Ensemble two = ensemble(longer, {}, {.gradient = true});
+  for (const SectionGradient& section : two.gradient.sections)
+    if (section.name == "Misc") {
+      const double expected = slope([&](int step) {
+        EnergyTables changed = tables;
+        changed.long_loop += step;
+        Model model;
+        model.parameters = Parameters(std::make_shared<EnergyTables>(changed));
+        return ensemble(longer, model, {.probabilities = false}).energy;
+      });
+      EXPECT_NEAR(section.values[4], expected, 1e-7);
+      EXPECT_GT(expected, .2);
+    }
+}
+
+TEST(EnsembleGradient, OfPseudoEnergiesIsHowBasesPair) {
+  std::mt19937 random(12);
+  const std::string sequence = random_sequence(random, 50);
+  Model model;
+  model.pseudo.stack.assign(50, -20);
+  model.pseudo.unpaired.assign(50, 15);
+  model.pseudo.paired.assign(50, .1);
+  const Ensemble ensemble = fold::ensemble(sequence, model, {.cutoff = 0, .gradient = true});
+  for (std::size_t k = 0; k < 50; k += 7) {
+    const auto energy = [&](std::vector<std::int32_t> PseudoEnergies::*list, int step) {
+      Model changed = model;
+      (changed.pseudo.*list)[k] += step;
+      return fold::ensemble(sequence, changed, {.probabilities = false}).energy;
+    };
+    EXPECT_NEAR(ensemble.gradient.stack[k],
+                slope([&](int step) { return energy(&PseudoEnergies::stack, step); }), 1e-6);
+    EXPECT_NEAR(ensemble.unpaired[k],
+                slope([&](int step) { return energy(&PseudoEnergies::unpaired, step); }), 1e-6);
+    EXPECT_NEAR(1 - ensemble.unpaired[k], slope([&](int step) {
+                  Model changed = model;
+                  changed.pseudo.paired[k] += step / 100.;
+                  return fold::ensemble(sequence, changed, {.probabilities = false}).energy;
+                }),
+                1e-6);
+  }
+}
+
+/// Each pair closes a loop, each unpaired base lies in one, and each structure has the same bases.
+TEST(EnsembleGradient, CountsWhatProbabilitiesSay) {
+  std::mt19937 random(13);
+  const std::string sequence = random_sequence(random, 200);
+  const Ensemble ensemble = fold::ensemble(sequence, {}, {.cutoff = 0, .gradient = true});
+  double pairs = 0, outer = 0, stacks = 0;
+  for (const PairProbability& pair : ensemble.pairs) pairs += pair.probability;
+  for (const SectionGradient& section : ensemble.gradient.sections) {
+    const double sum = std::accumulate(section.values.begin(), section.values.end(), 0.);
+    for (const std::string_view loops : {"stack", "bulge", "int11", "int21", "int22", "interior", "hairpin"})
+      if (section.name == loops) outer += sum;
+    if (section.name.ends_with("oops"))
+      for (std::size_t k = 0; k < section.values.size(); k += 2) outer += section.values[k];
+    if (section.name == "ML_params") outer += section.values[2];
+    if (section.name == "stack") stacks = sum;
+    // A bulge of one base pays for the stack over it, too.
+    if (section.name == "bulge") outer -= section.values[1];
+    if (section.name.ends_with("_enthalpies")) {
+      EXPECT_EQ(sum, 0) << section.name;  // at 37 C
+    }
+    EXPECT_EQ(
+        std::accumulate(section.shape.begin(), section.shape.end(), std::int64_t{1}, std::multiplies<>()),
+        std::ssize(section.values));
+  }
+  EXPECT_NEAR(outer, pairs, 1e-11 * pairs);
+  EXPECT_GT(stacks, 20);
+  EXPECT_TRUE(fold::ensemble(sequence).gradient.sections.empty());
+  EXPECT_THROW(fold::ensemble(sequence, {}, {.probabilities = false, .gradient = true}), BadInput);
+}
+
+TEST(EnsembleGradient, HasTheSameBitsWithAnyNumberOfThreads) {
+  std::mt19937 random(14);
+  const std::string sequence = random_sequence(random, 300);
+  const Ensemble one = ensemble(sequence, {}, {.gradient = true}, {.threads = 1}),
+                 three = ensemble(sequence, {}, {.gradient = true}, {.threads = 3});
+  for (std::size_t k = 0; k < one.gradient.sections.size(); ++k)
+    EXPECT_EQ(one.gradient.sections[k].values, three.gradient.sections[k].values);
 }
 
 TEST(Ensemble, WhatThereIsNotIsRefused) {

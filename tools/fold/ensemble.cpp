@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstring>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/memory.hpp"
+#include "warploom/core/npy.hpp"
 #include "warploom/fold/dot_plot.hpp"
 #include "warploom/fold/formats.hpp"
 
@@ -18,8 +21,8 @@ void add_ensemble_options(Command& command, EnsembleSettings& settings) {
       "diversity; with -d 0 or 2, not with --circular, -g and --enforce-constraint; on the CPU");
   command.add(
       "--bpp FILE", &settings.pairs,
-      "Probabilities of pairs to write: a table (.tsv), or a dot plot of one sequence (.svg), which has the structure of "
-      "least energy below its diagonal");
+      "Probabilities of pairs to write: a table (.tsv), or of one sequence a matrix (.npy, [n, n], symmetric) or a dot "
+      "plot (.svg), which has the structure of least energy below its diagonal");
   command.add("--cutoff P", &settings.options.cutoff, "Leave out pairs that are less probable [1e-5]")
       .range(0.0, 1.0);
   command.add(
@@ -30,13 +33,16 @@ void add_ensemble_options(Command& command, EnsembleSettings& settings) {
            "Draw N structures, each with its probability in the ensemble")
       .range(std::int64_t{0}, std::int64_t{10'000'000});
   command.add("--seed N", &settings.options.seed, "Of these [1]");
+  command.add("--gradient", &settings.options.gradient,
+              "In JSON, the derivative of the ensemble's energy by each number of the parameter file, too");
 }
 
-void check_ensemble(const EnsembleSettings& settings, std::string_view format, bool suboptimal) {
-  const std::array<std::pair<bool, std::string_view>, 3> needs = {{
+void check_ensemble(const EnsembleSettings& settings, std::string_view format, bool json, bool suboptimal) {
+  const std::array<std::pair<bool, std::string_view>, 4> needs = {{
       {!settings.pairs.empty(), "--bpp"},
       {settings.gamma > 0, "--gamma"},
       {settings.options.samples > 0, "--samples"},
+      {settings.options.gradient, "--gradient"},
   }};
   for (const auto& [given, name] : needs)
     if (given && !settings.on) throw BadInput(fmt::format("{} without --ensemble", name));
@@ -44,8 +50,10 @@ void check_ensemble(const EnsembleSettings& settings, std::string_view format, b
   if (suboptimal) throw BadInput("--ensemble with --suboptimal: one of them at a time");
   if (format == "ct" || format == "bpseq")
     throw BadInput(fmt::format("--ensemble with --format {}; it gives dot-bracket or JSON", format));
-  if (!settings.pairs.empty() && !settings.pairs.ends_with(".tsv") && !settings.pairs.ends_with(".svg"))
-    throw BadInput(fmt::format("--bpp {}: the name must end in .tsv or .svg", settings.pairs));
+  if (settings.options.gradient && !json) throw BadInput("--gradient without --json, which has it");
+  if (!settings.pairs.empty() && !settings.pairs.ends_with(".tsv") && !settings.pairs.ends_with(".svg") &&
+      !settings.pairs.ends_with(".npy"))
+    throw BadInput(fmt::format("--bpp {}: the name must end in .tsv, .npy or .svg", settings.pairs));
 }
 
 std::string ensemble_text(const EnsembleSettings& settings, const io::SequenceRecord& record,
@@ -87,6 +95,16 @@ Json ensemble_json(const EnsembleSettings& settings, const fold::Folding& best,
               {"pairs", std::move(pairs)}};
   if (settings.gamma > 0) out["mea"] = {{"structure", ensemble.mea}, {"accuracy", ensemble.accuracy}};
   if (settings.options.samples > 0) out["samples"] = ensemble.samples;
+  if (settings.options.gradient) {
+    Json sections = Json::object();
+    for (const fold::SectionGradient& section : ensemble.gradient.sections) {
+      Json values = Json::array();
+      for (std::size_t k = 0; k < section.values.size(); ++k)
+        if (section.values[k] != 0) values.push_back({k, section.values[k]});
+      if (!values.empty()) sections[section.name] = {{"shape", section.shape}, {"values", std::move(values)}};
+    }
+    out["gradient"] = {{"sections", std::move(sections)}, {"stack", ensemble.gradient.stack}};
+  }
   return out;
 }
 
@@ -97,6 +115,18 @@ std::string pairs_table(const std::vector<io::SequenceRecord>& records,
     for (const fold::PairProbability& pair : ensembles[k].pairs)
       text += fmt::format("{}\t{}\t{}\t{:.9g}\n", records[k].name, pair.i, pair.j, pair.probability);
   return text;
+}
+
+std::string pairs_npy(const fold::Ensemble& ensemble) {
+  const std::size_t n = ensemble.unpaired.size();
+  require_memory(3 * n * n * sizeof(double), fmt::format("a matrix of {} bases", n));
+  NpyArray matrix{"f8", {n, n}, std::vector<std::byte>(n * n * sizeof(double))};
+  for (const fold::PairProbability& pair : ensemble.pairs) {
+    const auto i = static_cast<std::size_t>(pair.i - 1), j = static_cast<std::size_t>(pair.j - 1);
+    for (const std::size_t cell : {i * n + j, j * n + i})
+      std::memcpy(matrix.data.data() + cell * sizeof(double), &pair.probability, sizeof(double));
+  }
+  return format_npy(matrix);
 }
 
 }  // namespace warploom::tool

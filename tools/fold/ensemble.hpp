@@ -20,7 +20,7 @@ struct EnsembleSettings {
 
 void add_ensemble_options(Command& command, EnsembleSettings& settings);
 /// @throws BadInput: options that do not go together
-void check_ensemble(const EnsembleSettings& settings, std::string_view format, bool suboptimal);
+void check_ensemble(const EnsembleSettings& settings, std::string_view format, bool json, bool suboptimal);
 /// As RNAfold -p prints it.
 std::string ensemble_text(const EnsembleSettings& settings, const io::SequenceRecord& record,
                           const fold::Folding& best, const fold::Ensemble& ensemble,
@@ -30,5 +30,8 @@ Json ensemble_json(const EnsembleSettings& settings, const fold::Folding& best,
 /// Name, i, j and probability of each.
 std::string pairs_table(const std::vector<io::SequenceRecord>& records,
                         const std::vector<fold::Ensemble>& ensembles);
+
+/// Of all pairs, [n, n], symmetric; those that are not listed are 0. @throws OutOfMemory
+std::string pairs_npy(const fold::Ensemble& ensemble);
 
 }  // namespace warploom::tool

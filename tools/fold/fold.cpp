@@ -159,7 +159,7 @@ int run(Settings& s) {
     if (!s.svg.ends_with(".svg")) throw BadInput(fmt::format("--svg {}: the name must end in .svg", s.svg));
     files.add(s.svg, s.force);
   }
-  check_ensemble(s.ensemble, s.format, s.suboptimal.delta >= 0);
+  check_ensemble(s.ensemble, s.format, s.json, s.suboptimal.delta >= 0);
   if (!s.ensemble.pairs.empty()) files.add(s.ensemble.pairs, s.force);
   if (s.ensemble.gamma > 0) s.ensemble.options.gamma = s.ensemble.gamma;
   fold::Model model = model_of(s);
@@ -170,11 +170,12 @@ int run(Settings& s) {
     throw BadInput("--enforce-constraint without -C: there is no constraint");
   std::vector<std::string> constraints;
   Records records = records_of(s, model, constraints);
-  const bool plot = s.ensemble.pairs.ends_with(".svg");
-  for (const auto& [given, name, file] :
-       {std::tuple(!s.svg.empty(), "--svg", s.svg), std::tuple(plot, "--bpp", s.ensemble.pairs)})
+  const bool plot = s.ensemble.pairs.ends_with(".svg"), matrix = s.ensemble.pairs.ends_with(".npy");
+  for (const auto& [given, name, what, file] :
+       {std::tuple(!s.svg.empty(), "--svg", "a picture", s.svg),
+        std::tuple(plot || matrix, "--bpp", matrix ? "a matrix" : "a picture", s.ensemble.pairs)})
     if (given && records.good.size() != 1)
-      throw BadInput(fmt::format("{} {}: a picture is of one sequence; {} has {}", name, file,
+      throw BadInput(fmt::format("{} {}: {} is of one sequence; {} has {}", name, file, what,
                                  input_name(s.input), records.good.size()));
   std::vector<double> reactivities;
   if (!s.reactivities.empty()) {
@@ -235,9 +236,10 @@ int run(Settings& s) {
   if (!s.svg.empty() && !foldings.empty())
     files.write(s.svg, picture(records.good.front(), foldings.front(), s.layout, reactivities));
   if (!s.ensemble.pairs.empty() && !ensembles.empty())
-    files.write(s.ensemble.pairs, plot ? fold::dot_plot_svg(records.good.front().sequence,
-                                                            foldings.front().structure, ensembles.front())
-                                       : pairs_table(records.good, ensembles));
+    files.write(s.ensemble.pairs, plot     ? fold::dot_plot_svg(records.good.front().sequence,
+                                                                foldings.front().structure, ensembles.front())
+                                  : matrix ? pairs_npy(ensembles.front())
+                                           : pairs_table(records.good, ensembles));
   if (s.output != "-") files.write(s.output, text);
   files.commit();
   if (s.output == "-") print(text);

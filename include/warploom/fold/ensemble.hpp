@@ -24,6 +24,22 @@ struct EnsembleOptions {
   double gamma = 1;
   std::int64_t samples = 0;  ///< structures to draw, each with its probability; 0 to 10,000,000
   std::uint64_t seed = 1;    ///< of these; the same ones are drawn with any number of threads
+  bool gradient = false;     ///< with probabilities; it takes as long as they do at most
+};
+
+/// d(ensemble energy) / d(numbers of a section of a parameter file), both in the same unit.
+struct SectionGradient {
+  std::string name = {};                 ///< as in the file: "stack", "stack_enthalpies", "ML_params"
+  std::vector<std::int64_t> shape = {};  ///< of Triloops and the like: a loop, and its two numbers
+  std::vector<double> values = {};       ///< in the file's order; of Misc five, the last that of long loops
+};
+
+/// Derivatives of an ensemble's energy: how often what a number is paid for is there, in the mean. Of
+/// pseudo-energies: an unpaired base's is Ensemble::unpaired, a paired one's 1 less that, and that of the
+/// pair (i, j) its probability.
+struct EnsembleGradient {
+  std::vector<SectionGradient> sections = {};
+  std::vector<double> stack = {};  ///< by each base's pseudo-energy of stacks (PseudoEnergies::stack)
 };
 
 /// All structures of a sequence, each weighing exp(-energy / kT).
@@ -38,6 +54,7 @@ struct Ensemble {
   std::string mea = {};                     ///< the structure of greatest expected accuracy
   double accuracy = 0;                      ///< its
   std::vector<std::string> samples = {};    ///< dot-bracket
+  EnsembleGradient gradient = {};
 
   /// Of a structure with this energy [kcal/mol].
   double probability_of(double structure_energy) const;

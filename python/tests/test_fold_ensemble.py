@@ -1,0 +1,65 @@
+"""warploom.fold_ensemble: the tool's numbers, and slopes by differences."""
+
+import numpy as np
+import pytest
+
+import warploom as wl
+
+
+@pytest.fixture(scope="module")
+def sequences():
+    rng = np.random.default_rng(8)
+    return ["".join(rng.choice(list("ACGU"), n)) for n in (1, 12, 60, 130)]
+
+
+@pytest.mark.parametrize("options, asked", [
+    ([], {}),
+    (["-T", "25", "-d", "0"], {"temperature": 25, "dangles": 0}),
+    (["--noLP", "--noGU", "--max-span", "40"], {"lonely_pairs": False, "gu": False, "max_span": 40}),
+], ids=["defaults", "temperature", "pairs"])
+def test_ensembles_are_the_tools(tool, tmp_path, sequences, options, asked):
+    (tmp_path / "s.fa").write_text("".join(f">s{k}\n{s}\n" for k, s in enumerate(sequences)))
+    told = tool("fold", tmp_path / "s.fa", "--json", "--ensemble", "--gradient", "--gamma", "2", "--samples", "3", *options)["records"]
+    found = wl.fold_ensemble(sequences, gamma=2, samples=3, gradient=True, **asked)
+    for one, record in zip(found, told, strict=True):
+        expected = record["ensemble"]
+        assert one.energy == expected["energy"] and one.diversity == expected["diversity"]
+        assert one.unpaired.tolist() == expected["unpaired"]
+        assert [[i + 1, j + 1, p] for (i, j), p in zip(one.pairs.tolist(), one.probability.tolist(), strict=True)] == expected["pairs"]
+        assert (one.centroid, one.mea) == (expected["centroid"]["structure"], expected["mea"]["structure"])
+        assert one.samples.tolist() == expected["samples"]
+        for name, section in expected["gradient"]["sections"].items():
+            flat = np.zeros(one.gradient[name].size)
+            for place, value in section["values"]:
+                flat[place] = value
+            assert list(one.gradient[name].shape) == section["shape"] and one.gradient[name].ravel().tolist() == flat.tolist()
+        assert one.gradient["pseudo_stack"].tolist() == expected["gradient"]["stack"]
+    alone = wl.fold_ensemble(sequences[2], **asked)
+    assert alone.energy == found[2].energy and alone.gradient == {} and alone.samples.size == 0
+
+
+def test_matrix_and_unpaired_bases_sum_to_one(sequences):
+    ensemble = wl.fold_ensemble(sequences[3], cutoff=0)
+    matrix = ensemble.matrix()
+    assert matrix.shape == (130, 130) and np.array_equal(matrix, matrix.T)
+    np.testing.assert_allclose(matrix.sum(1) + ensemble.unpaired, 1, atol=1e-12)
+    assert 0 < ensemble.probability_of(wl.fold(sequences[3]).energy) < 1
+
+
+def test_reactivities_and_constraints(sequences):
+    sequence = sequences[2]
+    plain, probed = wl.fold_ensemble(sequence), wl.fold_ensemble([sequence], reactivities=[[0.0] * 60], gradient=True)[0]
+    stacks = probed.gradient["stack"].sum() - probed.gradient["bulge"][1]  # a bulge of one base pays for the stack over it, too
+    assert probed.energy < plain.energy and stacks > 1
+    np.testing.assert_allclose(probed.gradient["pseudo_stack"].sum(), 4 * stacks)
+    none = wl.fold_ensemble(sequence, constraint="x" * 60)
+    assert none.energy == pytest.approx(0, abs=1e-12) and none.pairs.shape == (0, 2)
+
+
+@pytest.mark.parametrize("asked", [
+    {"cutoff": -1}, {"cutoff": float("nan")}, {"gamma": 0}, {"samples": -1}, {"seed": -1}, {"dangles": 1}, {"constraint": "("},
+    {"constraint": ["." * 12]}, {"reactivities": [1.0]},
+])
+def test_what_does_not_fit_is_refused(asked):
+    with pytest.raises(wl.BadInput):
+        wl.fold_ensemble("GGGGAAAACCCC", **asked)
