@@ -33,16 +33,17 @@
 namespace warploom::table {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 22;  // letters that a thread takes at once
-constexpr std::size_t kText = 1 << 18;   // bytes of FASTQ that it takes at once
-constexpr std::size_t kStaged = 512;     // bytes that it gathers for a partition
-constexpr std::size_t kAhead = 64;       // words that are looked up together
+constexpr std::size_t kPiece = 1 << 22;     // letters that a thread takes at once
+constexpr std::size_t kText = 1 << 18;      // bytes of FASTQ that it takes at once
+constexpr std::size_t kStaged = 512;        // bytes that it gathers for a partition
+constexpr std::size_t kAhead = 64;          // words that are looked up together
+constexpr std::uint64_t kJudged = 1 << 14;  // records that tell whether most come once
 
 /// As few as have tables that stay in a core's cache, so that their staging does, too.
 std::size_t partitions_for(const io::SequenceStream& sequences, const KmerOptions& options) {
   const std::optional<std::uint64_t> bytes = sequences.stored_bytes();
   if (!bytes || options.most_memory > 0 || !options.resume.empty()) return 1024;
-  return std::clamp<std::size_t>(std::bit_ceil(*bytes >> 19), 64, 1024);
+  return std::clamp<std::size_t>(std::bit_ceil(*bytes >> 18), 64, 1024);
 }
 
 /// What a thread has of records for each partition, before they are stored.
@@ -208,43 +209,69 @@ std::optional<KmerResume> partition(io::SequenceStream& sequences, const KmerOpt
 
 /// What partitions had whose words are counted.
 struct Before {
-  std::uint64_t words = 0, different = 0, records = 0, looked_up = 0;
+  std::uint64_t words = 0, different = 0, looked_up = 0;
+  // Of those whose records were counted.
+  std::uint64_t words_of_records = 0, records = 0, different_records = 0;
+
+  void add(const Before& more) {
+    words += more.words;
+    different += more.different;
+    looked_up += more.looked_up;
+    words_of_records += more.words_of_records;
+    records += more.records;
+    different_records += more.different_records;
+  }
 };
 
-/// Counts the words of a partition at a time: records first, then the words of those that differ.
+/// Counts the words of a partition at a time: records first, then the words of those that differ. Where most
+/// records of the partitions before came once, words at once.
 template <class W, bool canonical>
 class PartitionTally {
  public:
   explicit PartitionTally(int k) : k_(k) {}
 
-  /// @param words_before, different_before, records_before  of other partitions: words, different words,
-  ///        different records, so that tables are no larger than need be
+  /// @param before  so that tables are no larger than need be
   void clear(std::uint64_t words, const Before& before) {
-    const auto expected = [&](std::uint64_t different, std::uint64_t else_) {
-      return before.words == 0
-                 ? std::min<std::uint64_t>(else_, 1 << 16)
-                 : static_cast<std::uint64_t>(static_cast<double>(words) * static_cast<double>(different) /
-                                              static_cast<double>(before.words));
+    const auto expected = [&](std::uint64_t different, std::uint64_t of, std::uint64_t else_) {
+      return of == 0 ? std::min<std::uint64_t>(else_, 1 << 16)
+                     : static_cast<std::uint64_t>(static_cast<double>(words) *
+                                                  static_cast<double>(different) / static_cast<double>(of));
     };
-    records_.clear(expected(before.records, words / 16));
-    words_.clear(expected(before.different, words / 4));
-    looked_up_ = 0;
+    had_ = {};
+    had_.words = words;
+    counts_records_ = before.records < kJudged || before.different_records * 4 <= before.records * 3;
+    if (counts_records_)
+      records_.clear(expected(before.different_records, before.words_of_records, words / 16));
+    words_.clear(expected(before.different, before.words, words / 4));
   }
   void add(std::span<const char> records) {
-    records_.add(records, k_, [&](const char* record) { add_words(record, 1); });
+    if (counts_records_) {
+      records_.add(records, k_, [&](const char* record) { add_words(record, 1); });
+    } else {
+      for (const char* record = records.data(); record < records.data() + records.size();
+           record += SuperKmers::bytes(k_, static_cast<unsigned char>(record[0])))
+        add_words(record, 1);
+    }
   }
   /// Behind the last records.
   const KmerTally<W>& finish() {
-    records_.for_each([&](const char* record, std::uint64_t count) { add_words(record, count); });
+    if (counts_records_) {
+      records_.for_each([&](const char* record, std::uint64_t count) {
+        had_.records += count;
+        add_words(record, count);
+      });
+      had_.words_of_records = had_.words;
+      had_.different_records = records_.different();
+    }
     words_.add(std::span(ahead_).first(std::exchange(waiting_, 0)));
+    had_.different = words_.different();
     return words_;
   }
-  std::uint64_t different_records() const { return records_.different(); }
-  std::uint64_t looked_up() const { return looked_up_; }  ///< words, each once a record that differs
+  const Before& had() const { return had_; }  ///< after finish()
 
  private:
   void add_words(const char* record, std::uint64_t count) {
-    looked_up_ += static_cast<unsigned char>(record[0]);
+    had_.looked_up += static_cast<unsigned char>(record[0]);
     for_each_word<W, canonical>(record, k_, [&](W word) {
       ahead_[waiting_++] = {word, count};
       if (waiting_ == kAhead) words_.add(ahead_);
@@ -259,7 +286,8 @@ class PartitionTally {
   KmerTally<W> words_;
   std::array<typename KmerTally<W>::Counted, kAhead> ahead_ = {};
   std::size_t waiting_ = 0;
-  std::uint64_t looked_up_ = 0;
+  bool counts_records_ = true;
+  Before had_ = {};
 };
 
 template <class W, bool canonical>
@@ -324,10 +352,7 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
       });
       if (writes) sorter->add(worker->sorted);
       const std::lock_guard lock(shared);
-      before.words += words;
-      before.different += tally.different();
-      before.records += worker->tally.different_records();
-      before.looked_up += worker->tally.looked_up();
+      before.add(worker->tally.had());
       idle.push_back(std::move(worker));
     }
     progress.advance();
