@@ -15,33 +15,41 @@ struct Gain {
 
 }  // namespace
 
-std::pair<std::string, double> most_accurate(const Panels& probabilities, std::span<const double> unpaired,
-                                             double gamma) {
-  const std::int64_t n = std::ssize(unpaired);
+std::pair<std::string, double> most_accurate(const Panels& probabilities, const Tiling& tiling,
+                                             std::span<const double> unpaired, double gamma) {
+  const std::int64_t n = tiling.n;
   const auto alone = [&](std::int64_t i) { return unpaired[static_cast<std::size_t>(i - 1)]; };
   std::vector<std::vector<Gain>> gains(static_cast<std::size_t>(n + 1));  // by the pair's second base
   for (std::int64_t j = 1; j <= n; ++j)
-    for (std::int64_t t = 0; t <= Tiling::strip_of(j); ++t) {
+    for (std::int64_t t = tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
       const double* probability = probabilities.column(t, j);
       const std::int64_t first = Tiling::first_row(t);
       for (std::int64_t r = 0; r < kStripRows && first + r < j - kMinHairpin; ++r)
         if (const double value = 2 * gamma * probability[r]; value > alone(first + r) + alone(j))
           gains[static_cast<std::size_t>(j)].push_back({first + r, value});
     }
-  // best[j][i]: of i..j; 0 where there is none. Rows that begin no part are not needed, but few.
+  // best[j][i]: of i..j; 0 where there is none. Rows that begin no part are not needed, but few; those
+  // farther from j than a pair are not there but for the first, which has place 0.
   std::vector<std::vector<double>> best(static_cast<std::size_t>(n + 1));
+  const auto begin = [&](std::int64_t j) { return std::max<std::int64_t>(1, j - tiling.span); };
+  const auto place = [&](std::int64_t i, std::int64_t j) {
+    return i == 1 ? 0 : static_cast<std::size_t>(i - begin(j) + 1);
+  };
   const auto at = [&](std::int64_t i, std::int64_t j) {
-    return j < i ? 0 : best[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
+    return j < i ? 0 : best[static_cast<std::size_t>(j)][place(i, j)];
   };
   best[0].assign(1, 0);
   for (std::int64_t j = 1; j <= n; ++j) {
     std::vector<double>& here = best[static_cast<std::size_t>(j)];
-    here.assign(static_cast<std::size_t>(j + 1), 0);
-    for (std::int64_t i = 1; i <= j; ++i) here[static_cast<std::size_t>(i)] = at(i, j - 1) + alone(j);
+    here.assign(static_cast<std::size_t>(j - begin(j) + 2), 0);
+    here[0] = at(1, j - 1) + alone(j);
+    for (std::int64_t i = std::max<std::int64_t>(begin(j), 2); i <= j; ++i)
+      here[place(i, j)] = at(i, j - 1) + alone(j);
     for (const Gain& gain : gains[static_cast<std::size_t>(j)]) {
       const double inside = gain.value + at(gain.k + 1, j - 1);
-      for (std::int64_t i = 1; i <= gain.k; ++i) {
-        double& cell = here[static_cast<std::size_t>(i)];
+      here[0] = std::max(here[0], at(1, gain.k - 1) + inside);
+      for (std::int64_t i = std::max<std::int64_t>(begin(j), 2); i <= gain.k; ++i) {
+        double& cell = here[place(i, j)];
         cell = std::max(cell, at(i, gain.k - 1) + inside);
       }
     }

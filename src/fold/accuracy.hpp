@@ -14,8 +14,8 @@ namespace warploom::fold {
 /// greatest, and that sum. A pair that two unpaired bases outweigh is in none, so few are tried. Source: Do,
 /// Woods & Batzoglou, Bioinformatics 22:e90 (2006).
 /// @throws Interrupted
-std::pair<std::string, double> most_accurate(const Panels& probabilities, std::span<const double> unpaired,
-                                             double gamma);
+std::pair<std::string, double> most_accurate(const Panels& probabilities, const Tiling& tiling,
+                                             std::span<const double> unpaired, double gamma);
 
 /// @throws BadInput: it is no pair of n bases
 void check_pair(const PairProbability& pair, std::int64_t n);

@@ -61,13 +61,15 @@ void check_span(const Model& model, const Weights& weights) {
 }
 
 /// Pairs, unpaired bases, and what follows from them.
-void read_off(const Panels& probabilities, std::int64_t n, const EnsembleOptions& options, Ensemble& out) {
+void read_off(const Panels& probabilities, const Tiling& tiling, const EnsembleOptions& options,
+              Ensemble& out) {
+  const std::int64_t n = tiling.n;
   out.unpaired.assign(static_cast<std::size_t>(n), 1);
   out.centroid.assign(static_cast<std::size_t>(n), '.');
   double differ = 0, from_centroid = 0;
   for (std::int64_t i = 1; i <= n; ++i) {
     const std::int64_t t = Tiling::strip_of(i), r = i - Tiling::first_row(t);
-    for (std::int64_t j = i + kMinHairpin + 1; j <= n; ++j) {
+    for (std::int64_t j = i + kMinHairpin + 1; j <= tiling.last_of(t); ++j) {
       const double probability = probabilities.column(t, j)[r];
       if (probability == 0) continue;
       out.unpaired[static_cast<std::size_t>(i - 1)] -= probability;
@@ -83,7 +85,15 @@ void read_off(const Panels& probabilities, std::int64_t n, const EnsembleOptions
   }
   for (double& probability : out.unpaired) probability = std::max(probability, 0.);  // but for rounding
   out.diversity = 2 * differ, out.centroid_distance = from_centroid;
-  std::tie(out.mea, out.accuracy) = most_accurate(probabilities, out.unpaired, options.gamma);
+  std::tie(out.mea, out.accuracy) = most_accurate(probabilities, tiling, out.unpaired, options.gamma);
+}
+
+std::uint64_t bytes_of(const Tiling& tiling, const EnsembleOptions& options) {
+  constexpr std::uint64_t kBesides = 2'000;  // a base: what strips hand down, and what stems weigh
+  const auto exponents = static_cast<std::uint64_t>(tiling.strips() * tiling.tiles()) * sizeof(std::int32_t);
+  // Three arrays inside; two more outside, and then of the most accurate structure
+  return Panels::bytes(tiling) * (options.probabilities ? 5 : 3) + exponents +
+         kBesides * static_cast<std::uint64_t>(tiling.n);
 }
 
 Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, const Model& model,
@@ -93,11 +103,12 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
   const Marks marks = marks_of(s, constraint, loops);
   const Extras extras(s, loops, marks.forced);
   const Allowed allowed(s, loops, marks);
-  const Problem problem{s, weights, extras, allowed};
+  const Problem problem{s, weights, extras, allowed, allowed.span()};
+  const Tiling tiling = problem.tiling();
   const std::int64_t n = s.size();
   try {
     constexpr std::uint64_t kSmall = 16'000'000;  // what is free takes a tenth of a millisecond to find out
-    if (const std::uint64_t bytes = bytes_to_sum(n, options); bytes > kSmall)
+    if (const std::uint64_t bytes = bytes_of(tiling, options); bytes > kSmall)
       require_memory(bytes, fmt::format("the ensemble of {} bases", n));
     Ensemble out;
     const Partition p = partition(problem);
@@ -105,16 +116,16 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
     out.energy = -weights.kt() * p.log + extras.offset() / 100.;
     if (options.samples > 0) out.samples = sample(problem, p, options.samples, options.seed);
     if (options.probabilities) {
-      Panels probabilities(n);
+      Panels probabilities(tiling);
       std::vector<PairCounts> counts(options.gradient ? static_cast<std::size_t>(p.tiling.strips()) : 0);
       outside(problem, p, probabilities, counts);
-      read_off(probabilities, n, options, out);
+      read_off(probabilities, tiling, options, out);
       if (options.gradient) out.gradient = gradient(problem, p, probabilities, counts, model);
     }
     return out;
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(fmt::format("the ensemble of {} bases takes {} bytes, which there are not", n,
-                                  bytes_to_sum(n, options)));
+                                  bytes_of(tiling, options)));
   }
 }
 
@@ -124,12 +135,10 @@ double Ensemble::probability_of(double structure_energy) const {
   return std::exp((energy - structure_energy) / kt);
 }
 
-std::uint64_t bytes_to_sum(std::int64_t n, const EnsembleOptions& options) {
-  constexpr std::uint64_t kBesides = 2'000;  // a base: what strips hand down, and what stems weigh
+std::uint64_t bytes_to_sum(std::int64_t n, const EnsembleOptions& options, std::int64_t max_span) {
   if (n > kMostBases) throw BadInput(fmt::format("{} bases; at most {} are folded", n, kMostBases));
   if (n <= 0) return 0;
-  // Three arrays inside; two more outside, and then of the most accurate structure
-  return Panels::bytes(n) * (options.probabilities ? 5 : 3) + kBesides * static_cast<std::uint64_t>(n);
+  return bytes_of({n, max_span > 0 ? std::min(max_span, n) : n}, options);
 }
 
 Ensemble ensemble(std::string_view sequence, const Model& model, const EnsembleOptions& options,

@@ -73,7 +73,7 @@ class Counting {
 
   /// Loops whose outer pair begins in a strip: of interior loops all but what outside() counted.
   void strip(std::int64_t t, Counts& to) const {
-    const std::int64_t first = Tiling::first_row(t), n = s_.size();
+    const std::int64_t first = Tiling::first_row(t), last = p_.tiling.last_of(t);
     struct Work {
       Rings rings;
       ShapeSums shapes;
@@ -83,7 +83,7 @@ class Counting {
     std::memset(work.get(), 0, sizeof *work);
     const std::unique_ptr<StripWeights> strip = strip_weights(problem_, t);
     const Base* code = s_.codes.data();
-    for (std::int64_t j = first; j <= n; ++j) {
+    for (std::int64_t j = first; j <= last; ++j) {
       const std::int64_t tile = Tiling::tile_of(j);
       const std::int32_t here = p_.exponent(t, tile);
       const double from_before =

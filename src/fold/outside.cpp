@@ -31,7 +31,7 @@ std::vector<double> worth_of_ends(const Partition& p, const EndWeights& stems) {
     const double here = worth[static_cast<std::size_t>(j)];
     worth[static_cast<std::size_t>(j - 1)] += here * power(p.end_exponent(j - 1) - p.end_exponent(j));
     const double* stem = stems.of(j);
-    for (std::int64_t t = 0; t <= Tiling::strip_of(j); ++t) {
+    for (std::int64_t t = p.tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
       const double* b = p.b.column(t, j);
       const std::int64_t first = Tiling::first_row(t),
                          rows = std::min<std::int64_t>(kStripRows, j - first + 1);
@@ -52,11 +52,11 @@ class OutsideSums {
         problem_(problem),
         p_(p),
         n_(problem.s.size()),
-        tiling_{n_},
+        tiling_(problem.tiling()),
         sizes_(size_weights(problem.weights)),
         stems_(problem),
         ends_(worth_of_ends(p, stems_)),
-        splits_(n_),
+        splits_(tiling_),
         out_(probabilities),
         counts_(counts),
         boundary_(static_cast<std::size_t>(n_ + 2)),
@@ -92,8 +92,8 @@ class OutsideSums {
       const double* m = p_.m.column(t, before);
       for (std::int64_t i = 0; i < kStripRows; ++i) work->own[i][r] = m[i] * scale;
     }
-    for (std::int64_t tile = tiling_.tiles() - 1; tile >= Tiling::tile_of(first); --tile) {
-      if (t > 0 && !turns_.wait(t - 1, tiling_.tiles() - tile)) return;
+    for (std::int64_t tile = tiling_.last_tile(t); tile >= Tiling::tile_of(first); --tile) {
+      if (t > 0 && tile <= tiling_.last_tile(t - 1) && !turns_.wait(t - 1, tiling_.tiles() - tile)) return;
       begin_tile(*work, t, tile);
       for (std::int64_t j = tiling_.last_column(tile); j >= std::max(first, Tiling::first_column(tile)); --j)
         column(*strip, *work, t, j);
@@ -109,7 +109,7 @@ class OutsideSums {
     const std::int32_t here = p_.exponent(t, tile);
     std::memset(work.m, 0, sizeof work.m);
     std::memset(work.m1, 0, sizeof work.m1);
-    for (std::int64_t right = tile + 1; right < tiling_.tiles(); ++right) {
+    for (std::int64_t right = tile + 1; right <= tiling_.last_tile(t); ++right) {
       const std::int64_t from = Tiling::first_column(right), count = tiling_.last_column(right) - from + 1;
       for (std::int64_t c = 0; c < kTileColumns; ++c) {
         const std::int64_t k = begin + c + 1;  // the second part begins behind column begin + c
@@ -122,11 +122,12 @@ class OutsideSums {
       }
       kernels_.product(splits_.column(t, from), work.packed, static_cast<int>(count), work.m[0]);
     }
-    for (std::int64_t before = 0; before < t; ++before) {
+    for (std::int64_t before = tiling_.first_strip(tile); before < t; ++before) {
       const double* m[kStripRows];
       double scale[kStripRows];
       for (std::int64_t r = 0; r < kStripRows; ++r) {
-        const std::int64_t column = std::min(first + r - 1, n_);
+        const std::int64_t column =
+            std::min(first + r - 1, tiling_.last_of(before));  // others are not needed
         m[r] = p_.m.column(before, column);
         scale[r] = power(p_.exponent(before, Tiling::tile_of(column)) + here - p_.exponent(before, tile));
       }
@@ -142,9 +143,10 @@ class OutsideSums {
     const InnerWeights& inner = strip.inner[loop_context(b0, code[1])];
     const std::int32_t here = p_.exponent(t, tile);
     const std::int64_t rows = std::clamp<std::int64_t>(j - kMinHairpin - first, 0, kStripRows);
-    const bool last = j == n_;
+    const bool last = j == tiling_.last_of(t);
     const double from_behind = last ? 0 : power(here - p_.exponent(t, Tiling::tile_of(j + 1)));
-    const double from_above = t > 0 ? power(here - p_.exponent(t - 1, tile)) : 0;
+    const bool above = t > 0 && tile <= tiling_.last_tile(t - 1);
+    const double from_above = above ? power(here - p_.exponent(t - 1, tile)) : 0;
 
     // M and the sums of two stems and more, which go into M and into the multiloop that (i - 1, j + 1) closes
     alignas(64) StripRow m;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <thread>
+#include <unordered_map>
 
 #include "core/instruction_sets.hpp"
 #include "warploom/core/error.hpp"
@@ -26,7 +27,7 @@ class InsideSums {
         w_(problem.weights),
         problem_(problem),
         n_(problem.s.size()),
-        tiling_{n_},
+        tiling_(problem.tiling()),
         sizes_(size_weights(problem.weights)),
         out_(out),
         boundary_(static_cast<std::size_t>(n_ + 1)),
@@ -56,7 +57,7 @@ class InsideSums {
     thread_local const std::unique_ptr<Work> work = std::make_unique_for_overwrite<Work>();
     std::memset(work.get(), 0, sizeof *work);
     const std::unique_ptr<StripWeights> strip = strip_weights(problem_, t);
-    for (std::int64_t tile = Tiling::tile_of(first); tile < tiling_.tiles(); ++tile) {
+    for (std::int64_t tile = Tiling::tile_of(first); tile <= tiling_.last_tile(t); ++tile) {
       if (t + 1 < tiling_.strips() && tiling_.last_column(tile) >= first + kStripRows)
         if (!turns_.wait(t + 1, tile + 1)) return;
       begin_tile(*work, t, tile);
@@ -226,7 +227,7 @@ void fill_ends(const Problem& problem, Partition& out) {
     const std::int64_t here = out.end_exponents.back();
     double sum = out.ends[static_cast<std::size_t>(j - 1)] * power(out.end_exponent(j - 1) - here);
     const double* stem = stems.of(j);
-    for (std::int64_t t = 0; t <= Tiling::strip_of(j); ++t) {
+    for (std::int64_t t = out.tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
       const double* b = out.b.column(t, j);
       const std::int64_t first = Tiling::first_row(t),
                          rows = std::min<std::int64_t>(kStripRows, j - first + 1);
@@ -259,34 +260,32 @@ void remember(Rings& rings, std::int64_t j, const InnerWeights& inner, const dou
   }
 }
 
-Panels::Panels(std::int64_t n) {
-  const Tiling tiling{n};
+Panels::Panels(const Tiling& tiling) {
   std::int64_t cells = 0;
   for (std::int64_t t = 0; t < tiling.strips(); ++t) {
     offsets_.push_back(cells - Tiling::first_row(t) * kStripRows);
-    cells += (tiling.tiles() * kTileColumns - t * kStripRows) * kStripRows;
+    cells += ((tiling.last_tile(t) + 1) * kTileColumns - t * kStripRows) * kStripRows;
   }
   cells_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(cells));
   ask_for_large_pages(cells_.get(), static_cast<std::size_t>(cells) * sizeof(double));
   // Columns behind the last, which products of whole tiles read
   for (std::int64_t t = 0; t < tiling.strips(); ++t)
-    for (std::int64_t j = n + 1; j <= tiling.tiles() * kTileColumns; ++j)
+    for (std::int64_t j = tiling.n + 1; j <= (tiling.last_tile(t) + 1) * kTileColumns; ++j)
       if (j >= Tiling::first_row(t)) std::fill_n(column(t, j), kStripRows, 0.);
 }
 
-std::uint64_t Panels::bytes(std::int64_t n) {
-  const Tiling tiling{n};
-  const std::int64_t columns = tiling.tiles() * kTileColumns, strips = tiling.strips();
-  return static_cast<std::uint64_t>((columns * strips - strips * (strips - 1) / 2 * kStripRows) *
-                                    kStripRows) *
-         sizeof(double);
+std::uint64_t Panels::bytes(const Tiling& tiling) {
+  std::int64_t cells = 0;
+  for (std::int64_t t = 0; t < tiling.strips(); ++t)
+    cells += ((tiling.last_tile(t) + 1) * kTileColumns - t * kStripRows) * kStripRows;
+  return static_cast<std::uint64_t>(cells) * sizeof(double);
 }
 
-Partition::Partition(std::int64_t n)
-    : tiling{n},
-      b(n),
-      m1(n),
-      m(n),
+Partition::Partition(const Tiling& of)
+    : tiling(of),
+      b(of),
+      m1(of),
+      m(of),
       exponents(static_cast<std::size_t>(tiling.strips() * tiling.tiles())),
       end_exponents(1) {}
 
@@ -305,6 +304,17 @@ bool Allowed::operator()(std::int64_t i, std::int64_t j) const {
          (marks_.first.empty() ||
           marks_.first[static_cast<std::size_t>(i)] == marks_.second[static_cast<std::size_t>(j)]) &&
          (j - i < loops_.max_span() || marks_.names_pair(j));
+}
+
+std::int64_t Allowed::span() const {
+  std::int64_t longest = std::min(loops_.max_span(), s_.size());
+  std::unordered_map<std::int32_t, std::int64_t> opened;  // by mark
+  for (std::int64_t k = 1; k <= s_.size() && !marks_.first.empty(); ++k) {
+    if (const std::int32_t mark = marks_.first[static_cast<std::size_t>(k)]; mark % 2 == 1) opened[mark] = k;
+    if (marks_.names_pair(k))
+      longest = std::max(longest, k - opened.at(marks_.second[static_cast<std::size_t>(k)]) + 1);
+  }
+  return longest;
 }
 
 double power(std::int64_t exponent) {
@@ -413,7 +423,7 @@ LoopColumn loop_column(const Bases& s, const StripWeights& strip, std::int64_t j
 }
 
 Partition partition(const Problem& problem) {
-  Partition out(problem.s.size());
+  Partition out(problem.tiling());
   InsideSums(problem, out).run();
   fill_ends(problem, out);
   return out;

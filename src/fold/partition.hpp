@@ -17,12 +17,37 @@
 
 namespace warploom::fold {
 
+/// Strips and tiles of n bases, which are counted from 1. Where pairs have a span, a strip ends with the tile
+/// in which pairs that begin in it may end: a band.
+struct Tiling {
+  std::int64_t n;
+  std::int64_t span = kMostBases;  ///< from one base of a pair to the other, both counted, at most
+  std::int64_t strips() const { return (n + kStripRows - 1) / kStripRows; }
+  std::int64_t tiles() const { return (n + kTileColumns - 1) / kTileColumns; }
+  static std::int64_t strip_of(std::int64_t i) { return (i - 1) / kStripRows; }
+  static std::int64_t tile_of(std::int64_t j) { return (j - 1) / kTileColumns; }
+  static std::int64_t first_row(std::int64_t strip) { return strip * kStripRows + 1; }
+  static std::int64_t first_column(std::int64_t tile) { return tile * kTileColumns + 1; }
+  std::int64_t last_column(std::int64_t tile) const { return std::min(n, (tile + 1) * kTileColumns); }
+  /// Of a strip.
+  std::int64_t last_tile(std::int64_t strip) const {
+    return tile_of(std::min(n, first_row(strip) + kStripRows + span - 2));
+  }
+  std::int64_t last_of(std::int64_t strip) const { return last_column(last_tile(strip)); }
+  /// The first strip that has a tile.
+  std::int64_t first_strip(std::int64_t tile) const {
+    return std::max<std::int64_t>(0, first_column(tile) - span) / kStripRows;
+  }
+};
+
 /// Numbers of all i <= j, strip by strip: kStripRows rows of a column side by side, and the next column
 /// behind them.
 class Panels {
  public:
-  explicit Panels(std::int64_t n);
-  static std::uint64_t bytes(std::int64_t n);
+  explicit Panels(std::int64_t n) : Panels(Tiling{n}) {}
+  explicit Panels(const Tiling& tiling);
+  static std::uint64_t bytes(std::int64_t n) { return bytes(Tiling{n}); }
+  static std::uint64_t bytes(const Tiling& tiling);
   double* column(std::int64_t strip, std::int64_t j) {
     return cells_.get() + (offsets_[static_cast<std::size_t>(strip)] + j * kStripRows);
   }
@@ -33,18 +58,6 @@ class Panels {
  private:
   std::vector<std::int64_t> offsets_;
   std::unique_ptr<double[]> cells_;
-};
-
-/// Strips and tiles of n bases, which are counted from 1.
-struct Tiling {
-  std::int64_t n;
-  std::int64_t strips() const { return (n + kStripRows - 1) / kStripRows; }
-  std::int64_t tiles() const { return (n + kTileColumns - 1) / kTileColumns; }
-  static std::int64_t strip_of(std::int64_t i) { return (i - 1) / kStripRows; }
-  static std::int64_t tile_of(std::int64_t j) { return (j - 1) / kTileColumns; }
-  static std::int64_t first_row(std::int64_t strip) { return strip * kStripRows + 1; }
-  static std::int64_t first_column(std::int64_t tile) { return tile * kTileColumns + 1; }
-  std::int64_t last_column(std::int64_t tile) const { return std::min(n, (tile + 1) * kTileColumns); }
 };
 
 /// A number and a power of two.
@@ -58,6 +71,9 @@ class Allowed {
  public:
   Allowed(const Bases& s, const Loops& loops, const Marks& marks);
   bool all() const { return all_; }
+  /// Of the longest pair that may be there, both bases counted: the model's span, or that of a pair that the
+  /// constraint names.
+  std::int64_t span() const;
   bool operator()(std::int64_t i, std::int64_t j) const;
 
  private:
@@ -73,12 +89,15 @@ struct Problem {
   const Weights& weights;
   const Extras& extras;
   const Allowed& allowed;
+  std::int64_t span = kMostBases;  ///< no pair that is allowed is longer; both bases are counted
+  Tiling tiling() const { return {s.size(), span}; }
 };
 
 /// The sums of the weights of all structures of i..j: b where i and j pair, m1 with one stem that begins at
 /// i, m with one or more stems of a multiloop.
 struct Partition {
-  explicit Partition(std::int64_t n);
+  explicit Partition(std::int64_t n) : Partition(Tiling{n}) {}
+  explicit Partition(const Tiling& tiling);
   Tiling tiling;
   Panels b, m1, m;
   std::vector<std::int32_t> exponents;      ///< by strip and tile
@@ -95,6 +114,7 @@ struct Partition {
   Scaled at(const Panels& which, std::int64_t i, std::int64_t j) const {
     if (j < i) return {};
     const std::int64_t strip = Tiling::strip_of(i);
+    if (j > tiling.last_of(strip)) return {};
     return {which.column(strip, j)[i - Tiling::first_row(strip)], exponent(strip, Tiling::tile_of(j))};
   }
 };

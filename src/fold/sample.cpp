@@ -57,7 +57,8 @@ class Sampler {
       std::int64_t begin = 0, some = 0;
       if (!draw.take(p_.ends[static_cast<std::size_t>(j - 1)], p_.end_exponent(j - 1))) {
         const double* stem = ends_.of(j);
-        for (std::int64_t i = 1; i < j - kMinHairpin && begin == 0; ++i) {
+        for (std::int64_t i = Tiling::first_row(p_.tiling.first_strip(Tiling::tile_of(j)));
+             i < j - kMinHairpin && begin == 0; ++i) {
           const Scaled b = p_.at(p_.b, i, j);
           const double weight = b.number * stem[i] * p_.ends[static_cast<std::size_t>(i - 1)];
           if (weight != 0) some = i;

@@ -88,8 +88,10 @@ DOOR(Ensembles, "fold::ensemble", "fold::ensembles", "fold::bytes_to_sum", "fold
     return ensemble(kSequence, {.max_span = 1}, {.samples = 3, .seed = ~0ull}, {.threads = ~0u}).energy;
   });
   survives([] { return ensembles(std::vector<std::string>{}).size(); });
+  survives([] { return ensemble(kSequence, {.max_span = kMost}, {.gradient = true}).energy; });
+  refused([] { return ensemble(kSequence, {}, {.probabilities = false, .gradient = true}).energy; });
   for (const std::int64_t n : {kLeast, std::int64_t{-1}, std::int64_t{0}, std::int64_t{100'000}})
-    survives([&] { return bytes_to_sum(n); });
+    survives([&] { return bytes_to_sum(n) + bytes_to_sum(n, {}, kMost) + bytes_to_sum(n, {}, kLeast); });
   for (const std::int64_t n : {std::int64_t{100'001}, kMost}) refused([&] { return bytes_to_sum(n); });
   survives([] { return Ensemble{}.probability_of(kNan); });
   survives([] { return pairing_letters({}).size(); });

@@ -157,6 +157,38 @@ TEST(Ensemble, IsViennaRnas) {
   EXPECT_GE(count, 60);
 }
 
+/// With a span strips are shorter than the sequence; what is in the whole of it is computed there. All of it
+/// is where a constraint names a long pair, which pairs with nothing else.
+TEST(Ensemble, OfABandIsThatOfTheWhole) {
+  std::mt19937 random(22);
+  for (const auto& [n, span] :
+       {std::pair(300, 20), {300, 33}, {300, 64}, {300, 96}, {300, 97}, {500, 129}, {200, 5}}) {
+    const std::string sequence = "G" + random_sequence(random, static_cast<std::size_t>(n - 2)) + "C";
+    Model model;
+    model.max_span = span;
+    const EnsembleOptions options{.cutoff = 0, .samples = 20, .gradient = true};
+    std::string constraint(sequence.size(), '.');
+    constraint.front() = constraint.back() = 'x';
+    const Ensemble band = ensemble(sequence, model, options, {.threads = 2}, constraint);
+    constraint.front() = '(', constraint.back() = ')';
+    const Ensemble whole = ensemble(sequence, model, options, {}, constraint);
+    // What is around all others weighs as a pair does, by all that it contains.
+    double around = 0;
+    for (const PairProbability& pair : whole.pairs)
+      if (pair.i == 1 && pair.j == n) around = pair.probability;
+    EXPECT_NEAR(whole.energy, band.energy + band.kt * std::log1p(-around), 1e-9 * std::abs(band.energy))
+        << span;
+    EXPECT_LT(bytes_to_sum(n, {}, span), bytes_to_sum(n, {}));
+    for (const PairProbability& pair : band.pairs) EXPECT_LT(pair.j - pair.i, span);
+    for (const std::string& sample : band.samples)
+      for (std::int64_t i = 0; const std::int64_t partner : partners(sample)) EXPECT_LT(partner - i++, span);
+    double sum = 0;
+    for (const PairProbability& pair : band.pairs) sum += 2 * pair.probability;
+    for (const double alone : band.unpaired) sum += alone;
+    EXPECT_NEAR(sum, n, 1e-10 * n);
+  }
+}
+
 TEST(Ensemble, ABaseIsUnpairedOrInOnePair) {
   std::mt19937 random(2);
   for (const std::size_t n : {63, 64, 65, 96, 97, 128, 129, 300}) {

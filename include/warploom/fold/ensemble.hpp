@@ -72,8 +72,10 @@ struct Ensemble {
 /// @note Tolerance: sums of doubles with a power of two for each tile, so that nothing overflows at any
 ///       length. Within 1e-12 of the sums over all structures of up to 17 bases; probabilities within 1e-13
 ///       of ViennaRNA's in sequences of up to 200. Cost: n^3 / 2 multiplications with additions, and some
-///       hundreds a cell of the n^2 / 2. Memory 20 n^2 bytes. Threads share one sequence by strips of rows.
-///       The result does not depend on their number, in its last bits on the processor's instructions.
+///       hundreds a cell of the n^2 / 2. Memory 20 n^2 bytes. Where pairs have a span L, only what lies in
+///       the band of it is computed and kept: n L^2 multiplications and 40 n (L + 64) bytes. Threads share
+///       one sequence by strips of rows. The result does not depend on their number, in its last bits on the
+///       processor's instructions.
 /// Source: McCaskill, Biopolymers 29:1105 (1990).
 Ensemble ensemble(std::string_view sequence, const Model& model = {}, const EnsembleOptions& options = {},
                   const Run& run = {}, std::string_view constraint = {});
@@ -86,7 +88,8 @@ std::vector<Ensemble> ensembles(std::span<const std::string> sequences, const Mo
                                 std::span<const std::string> constraints = {});
 
 /// What ensemble() takes of memory for n bases; 0 for n <= 0. @throws BadInput (n above 100,000)
-std::uint64_t bytes_to_sum(std::int64_t n, const EnsembleOptions& options = {});
+/// @param max_span  Model::max_span
+std::uint64_t bytes_to_sum(std::int64_t n, const EnsembleOptions& options = {}, std::int64_t max_span = 0);
 
 /// A letter a base, as RNAfold -p has it: '(' and ')' where two thirds of the ensemble pair with a later base
 /// and with an earlier one, '.' where they do not pair; '{', '}' and '|' where more pair than not, ',' where
