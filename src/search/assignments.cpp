@@ -58,7 +58,7 @@ Assignments::Assignments(const Correlations& correlations, const Query& query, b
 
 Assignments::Choice Assignments::best_of(Freedom freedom, std::size_t channel, std::int32_t candidate,
                                          std::span<const std::int64_t> windows) const {
-  const std::span<const float> all = correlations_.of(channel, candidate);
+  const std::span<const float> all = correlations_.alike(channel, candidate);
   const std::int64_t most = freedom.lags ? lag_ : 0;
   Choice best;
   for (std::int64_t lag = -most; lag <= most; ++lag) {
@@ -110,7 +110,7 @@ Reading Assignments::fit(Freedom freedom, std::span<const std::int64_t> offsets)
   if (!freedom.lags) return reading;
   // Between windows: the vertex of the parabola through the correlations about the best.
   for (std::size_t c = 0; c < reading.lags.size(); ++c) {
-    const std::span<const float> all = correlations_.of(c, reading.channels[c]);
+    const std::span<const float> all = correlations_.alike(c, reading.channels[c]);
     const std::int64_t lag = reading.lags[c] / correlations_.step();
     float sums[3] = {};
     for (const std::int64_t w : windows)
@@ -129,7 +129,7 @@ std::vector<float> Assignments::likeness(const Reading& reading) const {
   const std::int64_t count = std::ssize(sum);
   const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
   for (std::size_t c = 0; c < reading.channels.size(); ++c) {
-    const std::span<const float> all = correlations_.of(c, reading.channels[c]);
+    const std::span<const float> all = correlations_.alike(c, reading.channels[c]);
     const std::int64_t lag = reading.lags[c] / correlations_.step();
     const float sign = (reading.negated[c] ? -1.F : 1.F) / static_cast<float>(reading.channels.size());
     const std::int64_t first = std::max<std::int64_t>(0, -lag), end = std::min(count, count - lag);
@@ -150,7 +150,7 @@ std::vector<float> Assignments::most_like(Freedom freedom, std::size_t channel) 
   const std::int32_t own = query_.places[channel];
   for (const std::int32_t k : freedom.map ? correlations_.candidates(channel) : std::span(&own, 1))
     WARPLOOM_PICK(cpu_correlations)
-        ->largest(correlations_.of(channel, k).data(), freedom.map && negated_, std::ssize(best),
+        ->largest(correlations_.alike(channel, k).data(), freedom.map && negated_, std::ssize(best),
                   best.data());
   if (freedom.lags) spread(best, lag_);
   return best;

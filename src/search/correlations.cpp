@@ -34,11 +34,15 @@ std::vector<float> centred(std::span<const float> channel) {
 
 Correlations::Correlations(const Searched& searched, const Query& query, const FindOptions& options,
                            std::int64_t step)
-    : step_(step > 0 ? step : std::max<std::int64_t>(1, query.length() / 32)),
+    : searched_(searched),
+      step_(step > 0 ? step : std::max<std::int64_t>(1, query.length() / 32)),
       windows_((searched.index().samples() - query.length()) / step_ + 1),
       correlations_(query.channels.size()),
-      deviations_(searched.index().signal().size()) {
+      alike_(query.channels.size()),
+      deviations_(searched.index().signal().size()),
+      means_(deviations_.size()) {
   const Signal& signal = searched.index().signal();
+  const bool sized = searched.index().normalization() == Normalization::z && query.channels.size() > 1;
   for (const std::int32_t place : query.places)
     candidates_.push_back(channels_for(place, options, std::ssize(signal)));
   computed_ = candidates_;
@@ -55,20 +59,33 @@ Correlations::Correlations(const Searched& searched, const Query& query, const F
     patterns.push_back(normalised(query.channels[c]));
     patterns[c].resize((patterns[c].size() + kCorrelationParts - 1) / kCorrelationParts * kCorrelationParts);
     correlations_[c].resize(computed_[c].size());
+    alike_[c].resize(computed_[c].size());
     for (std::size_t k = 0; k < computed_[c].size(); ++k) askers[computed_[c][k]].emplace_back(c, k);
+  }
+  struct Level {
+    float mean, deviation;
+  };
+  std::vector<Level> levels;  // of the query
+  for (const std::span<const float> channel : query.channels) {
+    const Moments of = moments(channel, Normalization::z);
+    levels.push_back({static_cast<float>(of.mean), of.scale == 0 ? 0 : static_cast<float>(1 / of.scale)});
   }
   const std::int64_t length = query.length();
   const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
   parallel_for(std::ssize(signal), [&](std::int64_t channel) {
     if (askers[channel].empty()) return;
     const std::vector<float> about = centred(signal[channel]);
-    std::vector<float> scales(windows_);
+    std::vector<float> scales(windows_), deviations(windows_);  // 0 of missing windows
+    means_[channel].resize(windows_);
     deviations_[channel].resize(windows_);
-    const WindowMoments& moments = searched.moments(static_cast<std::int32_t>(channel));
+    const WindowMoments& of_windows = searched.moments(static_cast<std::int32_t>(channel));
     for (std::int64_t w = 0; w < windows_; ++w) {
-      const float scale = moments.scale[w * step_];
+      const float scale = of_windows.scale[w * step_];
       scales[w] = std::isfinite(scale) ? scale / static_cast<float>(length) : 0;
       deviations_[channel][w] = scale == 0 ? 0 : 1 / scale;
+      if (!std::isfinite(scale)) continue;
+      deviations[w] = deviations_[channel][w];
+      means_[channel][w] = of_windows.mean[w * step_];
     }
     for (const auto& [c, k] : askers[channel]) {
       check_interrupt();
@@ -76,8 +93,16 @@ Correlations::Correlations(const Searched& searched, const Query& query, const F
       all.resize(windows_);
       cpu.correlate(about.data(), step_, windows_, patterns[c].data(), std::ssize(patterns[c]), scales.data(),
                     all.data());
+      if (!sized || k >= candidates_[c].size()) continue;
+      alike_[c][k].resize(windows_);
+      const auto spread = static_cast<float>(searched.spread(static_cast<std::int32_t>(channel)));
+      const QueryChannel of_query{levels[c].mean, levels[c].deviation,
+                                  levels[c].deviation * levels[c].deviation + spread * spread};
+      cpu.weigh(all.data(), means_[channel].data(), deviations.data(), of_query, windows_,
+                alike_[c][k].data());
     }
   });
+  if (!sized) alike_ = correlations_;
 }
 
 std::int64_t Correlations::window(std::int64_t offset) const {
@@ -87,6 +112,11 @@ std::int64_t Correlations::window(std::int64_t offset) const {
 std::span<const float> Correlations::of(std::size_t channel, std::int32_t candidate) const {
   const auto k = std::ranges::find(computed_[channel], candidate) - computed_[channel].begin();
   return correlations_[channel][k];
+}
+
+std::span<const float> Correlations::alike(std::size_t channel, std::int32_t candidate) const {
+  const auto k = std::ranges::find(computed_[channel], candidate) - computed_[channel].begin();
+  return alike_[channel][k];
 }
 
 double agreement(std::span<const float> likeness) {

@@ -28,17 +28,28 @@ class Correlations {
   /// [windows] 0 where the window is constant or misses a sample. `candidate` is one of candidates(), or on
   /// the same sensor.
   std::span<const float> of(std::size_t channel, std::int32_t candidate) const;
+  /// [windows] The same of one of candidates(), over the fourth power of Sizes::factor(), of the sign of the
+  /// correlation: what readings that exchange channels are fitted by. Of a query of one channel, or where
+  /// windows are not normalised, of() itself.
+  std::span<const float> alike(std::size_t channel, std::int32_t candidate) const;
   /// [windows] of a channel of the recording that was asked for: 0 where it is constant, NaN where a sample
   /// is missing.
   std::span<const float> deviations(std::int32_t channel) const {
     return deviations_[static_cast<std::size_t>(channel)];
   }
+  /// [windows] of the same; 0 where a sample is missing.
+  std::span<const float> means(std::int32_t channel) const {
+    return means_[static_cast<std::size_t>(channel)];
+  }
+  /// spread_of() the recording's channel.
+  double spread(std::int32_t channel) const { return searched_.spread(channel); }
 
  private:
+  const Searched& searched_;
   std::int64_t step_, windows_;
-  std::vector<std::vector<std::int32_t>> candidates_, computed_;  // [query channels]
-  std::vector<std::vector<std::vector<float>>> correlations_;     // [query channels][computed][windows]
-  std::vector<std::vector<float>> deviations_;                    // [channels][windows]
+  std::vector<std::vector<std::int32_t>> candidates_, computed_;       // [query channels]
+  std::vector<std::vector<std::vector<float>>> correlations_, alike_;  // [query channels][computed][windows]
+  std::vector<std::vector<float>> deviations_, means_;                 // [channels][windows]
 };
 
 /// Windows of the largest values, more than `exclusion` windows apart, largest first; none whose value is not

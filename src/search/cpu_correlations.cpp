@@ -57,6 +57,40 @@ void correlate(const float* samples, std::int64_t step, std::int64_t windows, co
   }
 }
 
+/// Of a vector or a number: 4 r (q + r) / ((1 + r)^2 (q + r + d^2)), of deviations and levels over the
+/// query's.
+template <typename T>
+inline T fourth_power_of_sizes(const T& ratio, const T& away, float squares) {
+  const T r = ratio * ratio, q = squares + r;
+  return 4 * r * q / ((1 + r) * (1 + r) * (q + away * away));
+}
+
+void weigh(const float* from, const float* means, const float* deviations, const QueryChannel& query,
+           std::int64_t windows, float* to) {
+  // Bounds keep powers finite; there nothing is alike.
+  constexpr float kMost = 1e4F, kFarthest = 1e9F, kSquares = 1e18F;
+  if (!(query.deviation > 0)) {
+    for (std::int64_t w = 0; w < windows; ++w) to[w] = 0;
+    return;
+  }
+  const float scale = 1 / query.deviation;
+  const float whole = query.squares * scale * scale, squares = whole < kSquares ? whole : kSquares;
+  std::int64_t w = 0;
+  for (; w + kLanes <= windows; w += kLanes) {
+    const Vector x = load(from + w), mean = load(means + w);
+    const Vector ratio = lesser(load(deviations + w) * scale, all(kMost));
+    const Vector far = ((x < 0 ? -mean : mean) - query.mean) * scale;
+    const Vector away = greater(lesser(far, all(kFarthest)), all(-kFarthest));
+    store(to + w, x * fourth_power_of_sizes(ratio, away, squares));
+  }
+  for (; w < windows; ++w) {
+    const float stretch = deviations[w] * scale, ratio = stretch < kMost ? stretch : kMost;
+    const float far = ((from[w] < 0 ? -means[w] : means[w]) - query.mean) * scale;
+    const float nearer = far < kFarthest ? far : kFarthest, away = nearer > -kFarthest ? nearer : -kFarthest;
+    to[w] = from[w] * fourth_power_of_sizes(ratio, away, squares);
+  }
+}
+
 void add(float factor, const float* from, std::int64_t count, float* to) {
   std::int64_t w = 0;
   for (; w + kLanes <= count; w += kLanes) store(to + w, load(to + w) + factor * load(from + w));
@@ -110,6 +144,6 @@ double eighth_powers(const float* values, std::int64_t count) {
 }  // namespace
 
 extern const CpuCorrelations cpu_correlations;
-const CpuCorrelations cpu_correlations = {correlate, add, add_weighted, largest, eighth_powers};
+const CpuCorrelations cpu_correlations = {correlate, weigh, add, add_weighted, largest, eighth_powers};
 
 }  // namespace warploom::search::WARPLOOM_INSTRUCTION_SET

@@ -10,12 +10,22 @@ namespace warploom::search {
 /// depends on it.
 inline constexpr int kCorrelationParts = 16;
 
+/// The mean and the deviation of a channel of a query, and what its levels are measured by.
+struct QueryChannel {
+  float mean, deviation;
+  float squares;  ///< of its deviation and of the spread of the recording's channel
+};
+
 /// What readings are fitted by, for many windows at once.
 struct CpuCorrelations {
   /// to[w] = scale[w] * sum over i of pattern[i] * samples[w * step + i]. `length` is a multiple of the
   /// parts: zeros behind the pattern, and as many samples behind the last window.
   void (*correlate)(const float* samples, std::int64_t step, std::int64_t windows, const float* pattern,
                     std::int64_t length, const float* scale, float* to);
+  /// to[w] = from[w] / F^4, F being Sizes::factor() of window w, of the sign that from[w] has.
+  /// @param means, deviations  of windows; finite
+  void (*weigh)(const float* from, const float* means, const float* deviations, const QueryChannel& query,
+                std::int64_t windows, float* to);
   /// to[w] += factor * from[w].
   void (*add)(float factor, const float* from, std::int64_t count, float* to);
   /// to[w] += factor * weight[w] * from[w].

@@ -12,6 +12,8 @@
 namespace warploom::search {
 namespace {
 
+constexpr double kLevels = 0.7;  // of how levels point, beside shapes
+
 using Matrix3 = std::array<double, 9>;
 using Matrix4 = std::array<std::array<double, 4>, 4>;
 
@@ -99,6 +101,15 @@ double likeness_between(const Matrix3& m) {
   return root;
 }
 
+/// The third power of Sizes::factor() of a sensor's axes together. @param deviation, mean  squares of them,
+/// of query and window; @param wander  of the deviation of the recording
+double cube_of_sizes(double deviation, double mean, double there, double mean_there, double wander) {
+  if (deviation == 0) return 1;
+  const double u = std::sqrt(deviation / there), away = std::sqrt(mean) - std::sqrt(mean_there);
+  const double size = (u + 1 / u) / 2, level = 1 + away * away / (deviation + there + wander);
+  return size * std::sqrt(size) * std::sqrt(level) * std::sqrt(std::sqrt(level));
+}
+
 }  // namespace
 
 Orientations::Orientations(const Correlations& correlations, const Query& query,
@@ -123,11 +134,33 @@ Orientations::Orientations(const Correlations& correlations, const Query& query,
       for (int y = 0; y < 3; ++y)
         sensor.correlations[3 * x + y] = correlations.of(sensor.query_channels[x], sensor.channels[y]);
     for (double& x : sensor.deviations) x /= squares > 0 ? std::sqrt(squares) : 1;
+    double wander = 0, mean = 0;  // squares
+    for (int a = 0; a < 3; ++a) {
+      const double spread = correlations.spread(sensor.channels[a]);
+      wander += spread * spread;
+      sensor.level[a] = moments(query.channels[sensor.query_channels[a]], Normalization::z).mean;
+      mean += sensor.level[a] * sensor.level[a];
+      sensor.levels[a].resize(correlations.windows());
+    }
+    const double size = std::sqrt(squares + mean + wander);
+    for (double& x : sensor.level) x *= size > 0 ? kLevels / size : 0;
     for (std::int64_t w = 0; w < correlations.windows(); ++w) {
       float sum = 0;
       for (const std::vector<float>& axis : sensor.axes) sum += axis[w] * axis[w];
       const float scale = sum > 0 ? 1 / std::sqrt(sum) : 0;  // 0: a sample is missing, or all are constant
-      for (std::vector<float>& axis : sensor.axes) axis[w] = scale == 0 ? 0 : axis[w] * scale;
+      if (scale == 0) {
+        for (std::vector<float>& axis : sensor.axes) axis[w] = 0;
+        continue;
+      }
+      float level = 0;
+      for (const std::int32_t channel : sensor.channels)
+        level += correlations.means(channel)[w] * correlations.means(channel)[w];
+      const auto weight = static_cast<float>(1 / cube_of_sizes(squares, mean, sum, level, wander));
+      const float of_level = weight / static_cast<float>(std::sqrt(sum + level + wander));
+      for (int a = 0; a < 3; ++a) {
+        sensor.axes[a][w] *= scale * weight;
+        sensor.levels[a][w] = of_level * correlations.means(sensor.channels[a])[w];
+      }
     }
   }
 }
@@ -137,7 +170,8 @@ Orientations::Matrix Orientations::covariance(const Sensor& sensor, std::int64_t
   for (int x = 0; x < 3; ++x)
     for (int y = 0; y < 3; ++y)
       matrix[3 * x + y] =
-          sensor.deviations[x] * sensor.axes[y][window] * sensor.correlations[3 * x + y][window];
+          sensor.deviations[x] * sensor.axes[y][window] * sensor.correlations[3 * x + y][window] +
+          sensor.level[x] * sensor.levels[y][window];
   return matrix;
 }
 
@@ -164,7 +198,11 @@ std::vector<float> Orientations::likeness(const std::vector<Matrix>& turns) cons
   std::vector<float> sum(correlations_.windows(), 0.F);
   const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
   for (std::size_t s = 0; s < sensors_.size(); ++s)
-    for (int y = 0; y < 3; ++y)
+    for (int y = 0; y < 3; ++y) {
+      double level = 0;
+      for (int x = 0; x < 3; ++x) level += turns[s][3 * y + x] * sensors_[s].level[x];
+      cpu.add(static_cast<float>(level / static_cast<double>(sensors_.size())), sensors_[s].levels[y].data(),
+              std::ssize(sum), sum.data());
       for (int x = 0; x < 3; ++x) {
         const Sensor& sensor = sensors_[s];
         const std::span<const float> all = sensor.correlations[3 * x + y];
@@ -173,6 +211,7 @@ std::vector<float> Orientations::likeness(const std::vector<Matrix>& turns) cons
                                                static_cast<double>(sensors_.size()));
         cpu.add_weighted(weight, axis.data(), all.data(), std::ssize(sum), sum.data());
       }
+    }
   return sum;
 }
 

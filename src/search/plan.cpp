@@ -136,6 +136,13 @@ void check_options(const FindOptions& options, const Query& query, std::int64_t 
                       options.weights.size(), channels, channels * channels));
     check_list("weight", options.weights, 0, kMany);
   }
+  if (!options.gains.empty()) {
+    if (options.gains.size() != query.channels.size())
+      throw BadInput(fmt::format(
+          "there are {} gains: a query of {} channels needs one for each, 0 where it is not known",
+          options.gains.size(), query.channels.size()));
+    check_list("gain", options.gains, 0, 1e30);
+  }
   check_range("rotations", options.rotations, 0, 10'000);
   if (options.rotations > 0 && options.sensors.empty())
     throw BadInput("rotations are asked for, but no sensor is named: say which three channels are its axes");

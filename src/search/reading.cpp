@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "search/competition.hpp"
+#include "search/gains.hpp"
 #include "search/own_places.hpp"
 #include "search/plan.hpp"
 #include "search/thirds.hpp"
+#include "search/turned.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
 
@@ -134,17 +137,48 @@ struct Part {
   bool all() const { return sample.samples.empty(); }
 };
 
+/// Sizes of channels are compared of several, where windows are normalised: else units do not count.
+bool sized(const Index& index, const Query& query) {
+  return index.normalization() == Normalization::z && query.channels.size() > 1;
+}
+
+/// FindOptions::gains, found out where they are 0.
+std::vector<double> gains_of(const Part& seen, const Query& query, const FindOptions& options) {
+  std::vector<double> gains = options.gains;
+  gains.resize(query.channels.size(), 0);
+  std::vector<bool> unknown;
+  for (const double gain : gains) unknown.push_back(gain == 0);
+  if (std::ranges::none_of(unknown, std::identity())) return gains;
+  std::vector<double> found(gains.size(), 1);
+  if (sized(seen.searched.index(), query)) found = estimated_gains(seen.searched, query, options, unknown);
+  for (std::size_t c = 0; c < gains.size(); ++c)
+    if (unknown[c]) gains[c] = found[c];
+  return gains;
+}
+
+/// A query times its gains.
+struct Scaled {
+  std::vector<std::vector<float>> samples;
+  Query query;
+  Scaled(const Query& from, std::span<const double> gains) : query(from) {
+    if (std::ranges::all_of(gains, [](double gain) { return gain == 1; })) return;
+    samples = scaled(from, gains);
+    query.channels = {samples.begin(), samples.end()};
+  }
+  Scaled(const Scaled&) = delete;
+};
+
 /// The readings of one recording for one query.
 class Choice {
  public:
-  Choice(Index& index, const Query& query, const FindOptions& options)
+  Choice(Index& index, const Part& seen, const Query& query, const FindOptions& options)
       : index_(index),
         whole_(index),
         query_(query),
         options_(options),
         plain_(plain_reading(query)),
         few_(index, query.length(), kSampled, kStretches),
-        seen_(index, query.length(), kSeen, kSeenStretches),
+        seen_(seen),
         reversed_(query, 0),
         moved_(query, options.sensors.empty() || query.channels.size() <= 3 ? 1 : 3),
         decoys_{reversed_.query, moved_.query},
@@ -416,7 +450,8 @@ class Choice {
   const Query& query_;
   const FindOptions& options_;
   const Reading plain_;
-  Part few_, seen_;  // that decoys are sent through, and that readings are fitted to
+  const Part few_;    // that decoys are sent through
+  const Part& seen_;  // that readings are fitted to
   Decoy reversed_, moved_;
   std::vector<Query> decoys_;
   Null null_;
@@ -482,10 +517,15 @@ std::vector<SensorAxes> sensors_by_name(const std::vector<std::string>& names) {
   return sensors;
 }
 
-FoundAs find_automatic(Index& index, const Query& query, const FindOptions& asked) {
+FoundAs find_automatic(Index& index, const Query& asked_for, const FindOptions& asked) {
   const RunScope scope(index.run());
-  const FindOptions options = checked(index, query, asked);
-  return Choice(index, query, options).find();
+  const FindOptions options = checked(index, asked_for, asked);
+  const Part seen(index, asked_for.length(), kSeen, kSeenStretches);
+  const std::vector<double> gains = gains_of(seen, asked_for, options);
+  const Scaled in_units(asked_for, gains);
+  FoundAs found = Choice(index, seen, in_units.query, options).find();
+  found.gains = gains;
+  return found;
 }
 
 }  // namespace warploom::search

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "search/turned.hpp"
+#include "search/units.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/log.hpp"
@@ -197,6 +198,58 @@ std::string remark_on(const FoundAs& found, const RecordedQuery& query, const io
                             better, found.matches.size(), kChance);
 }
 
+/// What a query's channels are multiplied by, where options or units that files name say it; else 0.
+std::vector<double> known_gains(const SearchOptions& options, const RecordedQuery& query,
+                                std::span<const std::int32_t> places, const io::Recording& recording,
+                                const fs::path& file) {
+  std::vector<double> gains(places.size(), options.gain.value_or(0));
+  if (options.gain) return gains;
+  std::error_code error;
+  const bool same_file = query.file == file || fs::equivalent(query.file, file, error);
+  for (std::size_t c = 0; c < gains.size(); ++c)
+    if (same_file)
+      gains[c] = 1;
+    else if (c < query.units.size())
+      gains[c] = factor_between(query.units[c], recording.channels[places[c]].unit).value_or(0);
+  return gains;
+}
+
+/// "x, y, z"
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 6;
+  if (names.size() <= kMost) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(std::span(names).first(kMost - 1), ", "),
+                     names.size() - kMost + 1);
+}
+
+/// What a query was multiplied by, and why. @param known  known_gains()
+std::vector<std::string> remarks_on_gains(std::span<const double> gains, std::span<const double> known,
+                                          const RecordedQuery& query) {
+  std::map<std::pair<double, bool>, std::vector<std::string>> channels;  // by gain, and whether it was known
+  for (std::size_t c = 0; c < gains.size(); ++c)
+    if (gains[c] != 1)
+      channels[{gains[c], known[c] != 0}].push_back(query.channel(static_cast<std::int32_t>(c)));
+  std::vector<std::string> remarks;
+  for (const auto& [gain, names] : channels) {
+    const std::string where = names.size() == gains.size() ? "all channels" : some_of(names);
+    if (gain.second) {
+      remarks.push_back(
+          fmt::format("{} of the query of {} were multiplied by {:.4g}, to be in the recording's units",
+                      where, query.file.string(), gain.first));
+      continue;
+    }
+    const double factor = std::max(gain.first, 1 / gain.first);
+    std::string units = "other units?";
+    for (const ConfusedUnits& one : confused_units())
+      if (std::abs(factor / one.factor - 1) < 1e-6) units = fmt::format("other units, as {}?", one.names);
+    remarks.push_back(fmt::format(
+        "in {} the recording looks {:.3g} times {} than the query of {} ({}): compared after the query was "
+        "multiplied by {:.4g}; `gain` 1 compares it as it is",
+        where, factor, gain.first > 1 ? "larger" : "smaller", query.file.string(), units, gain.first));
+  }
+  return remarks;
+}
+
 /// One query in one recording, as `options.match` says.
 FoundAs find_one(Index& index, const Query& query, const FindOptions& find_options,
                  const SearchOptions& options) {
@@ -235,7 +288,7 @@ Signal signal_of(const io::Recording& recording) {
 /// Matches of all queries, whose numbers they bear. @param extra  more than the limit
 Found find_all(const SearchOptions& options, std::span<const RecordedQuery> queries,
                std::span<const Query> views, const io::Recording& recording, const Signal& signal,
-               std::int64_t extra, std::vector<ReadingTried>& readings, ComparedQueries& compared) {
+               std::int64_t extra, const fs::path& file, SearchResult& result, ComparedQueries& compared) {
   Found found;
   const auto append = [&](Found part, std::size_t query) {
     for (Match& match : part.matches) {
@@ -270,11 +323,20 @@ Found find_all(const SearchOptions& options, std::span<const RecordedQuery> quer
       found = find_labels(index, views, options_for(queries[0]));
     }
     for (std::size_t q = 0; q < views.size() && !options.labels; ++q) {
-      const FindOptions of_query = options_for(queries[q]);
+      FindOptions of_query = options_for(queries[q]);
+      if (options.match == MatchBy::automatic)
+        of_query.gains = known_gains(options, queries[q], views[q].places, recording, file);
       FoundAs part = find_one(index, views[q], of_query, options);
       for (const Tried& one : part.tried)
-        readings.push_back({static_cast<std::int32_t>(q), one.name, one.nearer, one.price, one.chosen});
+        result.readings.push_back(
+            {static_cast<std::int32_t>(q), one.name, one.nearer, one.price, one.chosen});
       if (!part.tried.empty()) part.remarks.push_back(remark_on(part, queries[q], recording));
+      if (std::ranges::any_of(part.gains, [](double gain) { return gain != 1; })) {
+        compared.scale(static_cast<std::int32_t>(q), part.gains);
+        for (std::string& remark : remarks_on_gains(part.gains, of_query.gains, queries[q]))
+          part.remarks.push_back(std::move(remark));
+      }
+      if (!part.gains.empty()) result.gains.push_back(part.gains);
       if (!part.tried.empty() && part.chosen().reading.rotated())
         compared.turn(static_cast<std::int32_t>(q),
                       of_query.sensors.empty() ? sensors_by_name(views[q].names) : of_query.sensors,
@@ -356,6 +418,7 @@ RecordedQuery query_of_range(const io::Recording& recording, const Signal& sampl
                       {}};
   for (io::Channel& channel : part.channels) {
     query.names.push_back(std::move(channel.name));
+    query.units.push_back(std::move(channel.unit));
     const std::vector<float>& samples = query.samples.emplace_back(std::move(channel.samples));
     const auto missing = std::ranges::find_if(samples, [](float x) { return !std::isfinite(x); });
     if (missing == samples.end()) continue;
@@ -539,7 +602,7 @@ SearchResult search_recording(io::Recording& recording, const Signal& signal, co
   const std::int64_t extra = options.exclude_self ? 6 * std::ssize(sources) * options.find.alternatives : 0;
   const auto start = std::chrono::steady_clock::now();
   ComparedQueries compared(views);
-  Found found = find_all(options, queries, views, recording, signal, extra, result.readings, compared);
+  Found found = find_all(options, queries, views, recording, signal, extra, file, result, compared);
   if (!options.euclidean) refine(found.matches, queries, recording, signal, options, compared);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.remarks.insert(result.remarks.end(), found.remarks.begin(), found.remarks.end());

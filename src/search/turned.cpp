@@ -22,9 +22,22 @@ std::vector<std::vector<float>> turned(const Query& query, std::span<const Senso
   return samples;
 }
 
+std::vector<std::vector<float>> scaled(const Query& query, std::span<const double> gains) {
+  std::vector<std::vector<float>> samples;
+  for (std::size_t c = 0; c < gains.size(); ++c) {
+    std::vector<float>& all = samples.emplace_back();
+    for (const float x : query.channels[c]) all.push_back(static_cast<float>(gains[c] * x));
+  }
+  return samples;
+}
+
 void ComparedQueries::turn(std::int32_t query, std::span<const SensorAxes> sensors,
                            std::span<const std::array<double, 9>> turns) {
-  keep(query, 0, turned(queries_[query], sensors, turns));
+  keep(query, 0, turned((*this)[query], sensors, turns));
+}
+
+void ComparedQueries::scale(std::int32_t query, std::span<const double> gains) {
+  keep(query, 0, scaled(queries_[query], gains));
 }
 
 const Query& ComparedQueries::of(const Match& match, const FindOptions& options) {

@@ -342,6 +342,29 @@ TEST_F(SearchVerb, StepsOfTheExampleAreFoundAlsoWithExchangedPlugs) {
   }
 }
 
+TEST_F(SearchVerb, ComparesInTheUnitsOfTheRecording) {
+  make_query();
+  Samples samples = noise_with(60, 2, {{5}, {13}, {22}, {30}});
+  make("day.csv", csv_of(samples));
+  for (auto& channel : samples)
+    for (double& x : channel) x *= 57.29577951308232;
+  make("other.csv", csv_of(samples));
+  const Json same = search_json("step.csv day.csv --best 4 --match auto")["recordings"][0];
+  const Json scaled = search_json("step.csv other.csv --best 4 --match auto")["recordings"][0];
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(scaled["matches"][k]["onset"], same["matches"][k]["onset"]) << k;
+  EXPECT_EQ(same["gains"][0][1].get<double>(), 1);
+  EXPECT_NEAR(scaled["gains"][0][0].get<double>(), 57.2958, 1e-3);
+  EXPECT_THAT(
+      search("step.csv other.csv --best 4 --match auto").out,
+      HasSubstr(
+          "the recording looks 57.3 times larger than the query of step.csv (other units, as rad/s and deg/s?)"));
+  EXPECT_NEAR(search_json("step.csv other.csv --best 1 --match auto --gain 1")["recordings"][0]["gains"][0][0]
+                  .get<double>(),
+              1, 0);
+  expect_refusal("step.csv day.csv --match auto --gain 0", "--gain");
+  expect_refusal("step.csv day.csv --match free --gain 2", "--gain is of --match auto");
+}
+
 TEST_F(SearchVerb, SaysHowTheRecordingIsRead) {
   make_query();
   const std::array<int, 3> exchanged = {1, 0, 2};

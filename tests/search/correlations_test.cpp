@@ -12,6 +12,7 @@
 #include "search/assignments.hpp"
 #include "search/orientations.hpp"
 #include "search/own_places.hpp"
+#include "search/sizes.hpp"
 #include "search/thirds.hpp"
 
 namespace warploom::search {
@@ -89,6 +90,32 @@ TEST(Correlations, AreThoseOfTheirDefinition) {
   EXPECT_EQ(correlations.deviations(2)[110 / correlations.step()], 0);
 }
 
+TEST(Correlations, AreWeighedByHowFarSizesAndLevelsDiffer) {
+  NoisyQuery all;
+  for (float& x : all.recorded[1]) x = 40 + 3 * x;
+  std::fill(all.recorded[2].begin() + 100, all.recorded[2].begin() + 300, 7.F);
+  all.recorded[0][500] = std::numeric_limits<float>::quiet_NaN();
+  const Correlations correlations = all.correlations();
+  for (std::size_t c = 0; c < 3; ++c)
+    for (const std::int32_t k : {0, 1, 2}) {
+      const Sizes sizes(all.pattern[c], spread_of(all.recorded[k]));
+      const WindowMoments windows =
+          window_moments(all.recorded[k], kQuerySamples, 0, kRecordedSamples - kQuerySamples + 1);
+      for (std::int64_t w = 0; w < correlations.windows(); ++w) {
+        const std::int64_t at = w * correlations.step();
+        const float plain = correlations.of(c, k)[w], sign = plain < 0 ? -1.F : 1.F;
+        const double factor =
+            sizes.factor(sign * windows.mean[at], sign * windows.rest[at], windows.scale[at]);
+        EXPECT_NEAR(correlations.alike(c, k)[w], plain / std::pow(factor, 4), 1e-5) << c << k << w;
+      }
+    }
+  // Nothing to weigh of one channel.
+  all.query.channels.resize(1);
+  all.query.places.resize(1);
+  const Correlations one = all.correlations();
+  for (std::int64_t w = 0; w < one.windows(); ++w) EXPECT_EQ(one.alike(0, 1)[w], one.of(0, 1)[w]);
+}
+
 TEST(Correlations, AreThoseThatMayBeAskedFor) {
   NoisyQuery all;
   all.options.neighbours = 1;
@@ -148,7 +175,7 @@ TEST(Orientations, AreFoundAtPlacesThatNobodyNamed) {
       for (int row = 0; row < 3; ++row) {
         double sum = 0;
         for (int column = 0; column < 3; ++column) sum += turn[3 * row + column] * all.pattern[column][i];
-        all.recorded[row][place + i] = static_cast<float>(5 * sum);
+        all.recorded[row][place + i] = static_cast<float>(1.2 * sum);
       }
   const Correlations correlations = all.correlations();
   const Orientations orientations(correlations, all.query, all.options.sensors);
@@ -258,10 +285,17 @@ TEST(Thirds, AreTheMostAlikeOfTheirCandidatesSignsAndLags) {
       for (std::int64_t w = 0; w < windows; ++w) {
         double most = 0;
         for (std::int64_t at = w + t * kThird - reach; at <= w + t * kThird + reach; ++at)
-          for (std::size_t k = 0; k < 3 && at >= 0 && at + kThird <= 300; ++k)
-            most = std::max(
-                most, std::abs(correlation_in_double(std::span(noisy.pattern[c]).subspan(t * kThird, kThird),
-                                                     std::span(noisy.recorded[k]).subspan(at, kThird))));
+          for (std::size_t k = 0; k < 3 && at >= 0 && at + kThird <= 300; ++k) {
+            const std::span<const float> part = std::span(noisy.pattern[c]).subspan(t * kThird, kThird);
+            const std::span<const float> there = std::span(noisy.recorded[k]).subspan(at, kThird);
+            const double alike_there = correlation_in_double(part, there);
+            const Moments level = moments(there, Normalization::z);
+            const float sign = alike_there < 0 ? -1.F : 1.F;
+            const double factor =
+                Sizes(part, spread_of(noisy.recorded[k]))
+                    .factor(sign * static_cast<float>(level.mean), 0, static_cast<float>(level.scale));
+            most = std::max(most, std::abs(alike_there) / std::pow(factor, 4));
+          }
         alike[w] += most / 9;
       }
   ASSERT_EQ(std::ssize(thirds.alike()), windows);

@@ -15,6 +15,7 @@
 namespace warploom::search {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -299,6 +300,73 @@ TEST(FindAutomatic, ShapesOfAnotherSizeOrLevelAreFarther) {
     for (std::int64_t k = 0; k < 4; ++k)
       EXPECT_LE((found.matches[k].first - Steps::place(0) + 5) % 1400, 10) << k << larger;
   }
+}
+
+/// Channels of a recording times what they would be in other units.
+Steps in_units(Steps all, const std::vector<double>& gains) {
+  for (std::size_t c = 0; c < gains.size(); ++c)
+    for (float& x : all.recorded[c]) x = static_cast<float>(gains[c] * x);
+  return all;
+}
+
+std::vector<std::int64_t> firsts(const FoundAs& found) {
+  std::vector<std::int64_t> all;
+  for (const Match& match : found.matches) all.push_back(match.first);
+  return all;
+}
+
+TEST(FindAutomatic, FindsTheSameInOtherUnits) {
+  // Of steps as they are, and as large again in some: sizes tell which come first.
+  Steps all(9);
+  for (std::uint32_t c = 0; c < kAxes; ++c)
+    for (std::int64_t k = 1; k < kSteps; k += 2)
+      for (std::int64_t i = 0; i < kStep; ++i) all.recorded[c][Steps::place(k) + i] *= 2;
+  const std::vector<std::int64_t> same = firsts(all.found());
+  constexpr double kGravity = 9.80665, kDegrees = 57.29577951308232;
+  for (const auto& [foot, back] :
+       {std::pair(kGravity, kGravity), std::pair(1 / kGravity, 1 / kGravity), std::pair(kDegrees, kDegrees),
+        std::pair(1000.0, 1000.0), std::pair(200.0, 200.0), std::pair(kGravity, 1.0),
+        std::pair(1.0, 1 / kDegrees), std::pair(kGravity, 1 / kDegrees)}) {
+    const FoundAs found = in_units(all, {foot, foot, foot, back, back, back}).found();
+    EXPECT_EQ(firsts(found), same) << foot << ' ' << back;
+    ASSERT_EQ(std::ssize(found.gains), kAxes);
+    // Of units that are none of the known pairs the gain is an estimate.
+    const double tolerance = foot == 200 ? 0.5 : 1e-6;
+    for (std::size_t c = 0; c < found.gains.size(); ++c)
+      EXPECT_NEAR(found.gains[c] / (c < 3 ? foot : back), 1, tolerance) << foot << ' ' << back;
+  }
+}
+
+TEST(FindAutomatic, WhoMovesTwiceAsMuchIsInTheSameUnits) {
+  for (const double gain : {0.5, 2.0}) {
+    const FoundAs found = in_units(Steps(9), std::vector<double>(kAxes, gain)).found();
+    EXPECT_THAT(found.gains, Each(1)) << gain;
+    EXPECT_EQ(Steps::hit(found, 2), kSteps) << gain;
+  }
+}
+
+TEST(FindAutomatic, ChannelsExchangedBetweenSensorsAreNoOtherUnit) {
+  // Feet in tens, the back in thousandths; and what is one's x is the other's.
+  Steps all(12);
+  for (std::size_t c = 0; c < kAxes; ++c)
+    for (std::vector<float>* samples : {&all.recorded[c], &all.pattern[c]})
+      for (float& x : *samples) x *= c < 3 ? 10.F : 1e-3F;
+  std::swap(all.recorded[0], all.recorded[3]);
+  const FoundAs found = all.found();
+  EXPECT_THAT(found.gains, Each(1));
+  EXPECT_EQ(Steps::hit(found, 3), kSteps);
+}
+
+TEST(FindAutomatic, TakesGainsThatAreGiven) {
+  const Steps all = in_units(Steps(9), std::vector<double>(kAxes, 3));
+  const std::vector<std::int64_t> same = firsts(Steps(9).found());
+  EXPECT_EQ(firsts(all.found({.limit = 8, .gains = {3, 3, 3, 3, 3, 3}})), same);
+  EXPECT_THAT(in_units(Steps(9), std::vector<double>(kAxes, 1000))
+                  .found({.limit = 8, .gains = std::vector<double>(kAxes, 1)})
+                  .gains,
+              Each(1));
+  EXPECT_THROW(all.found({.gains = {1, 2}}), BadInput);
+  EXPECT_THROW(all.found({.gains = {1, 1, 1, 1, 1, -1}}), BadInput);
 }
 
 TEST(FindAutomatic, OfTwoChannelsOneMayFailAtAPlace) {

@@ -18,6 +18,9 @@ namespace warploom::search {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::DoubleNear;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -122,6 +125,43 @@ TEST_F(Recordings, SayHowQueriesLookedToTheirReading) {
     for (std::size_t k = 1; k < compared.size(); ++k)
       EXPECT_NEAR(compared[k] - compared[0], there[500 + k] - there[500], .5F);
   }
+}
+
+TEST_F(Recordings, AreComparedInTheirUnits) {
+  SearchOptions options = on_cpu();
+  options.match = MatchBy::automatic;
+  options.find.limit = 2;
+  const SearchResult same = search_recording(day, "other.csv", step, options);
+  ASSERT_EQ(same.hits.size(), 2u);
+  EXPECT_THAT(same.gains, ElementsAre(Each(1)));
+  constexpr float kFactor = 57.295779F;
+  for (io::Channel& channel : day.channels)
+    for (float& x : channel.samples) x *= kFactor;
+  const auto expect_found = [&](const SearchResult& result) {
+    ASSERT_EQ(result.hits.size(), 2u);
+    EXPECT_EQ(result.hits[0].onset, same.hits[0].onset);
+    EXPECT_NEAR(result.hits[0].match.distance, same.hits[0].match.distance, 1e-4);
+    EXPECT_THAT(result.gains, ElementsAre(Each(DoubleNear(kFactor, 1e-3))));
+    EXPECT_NEAR(result.compared[0].samples[0][7] / step[0].samples[0][7], kFactor, 1e-3);
+  };
+  const SearchResult estimated = search_recording(day, "other.csv", step, options);
+  expect_found(estimated);
+  EXPECT_THAT(estimated.remarks,
+              Contains(HasSubstr(
+                  "in all channels the recording looks 57.3 times larger than the query of day.csv "
+                  "(other units, as rad/s and deg/s?): compared after the query was multiplied by 57.3")));
+  // Files that say it are believed.
+  step[0].units = {"rad/s", "rad/s", "rad/s"};
+  for (io::Channel& channel : day.channels) channel.unit = "deg/s";
+  const SearchResult said = search_recording(day, "other.csv", step, options);
+  expect_found(said);
+  EXPECT_THAT(said.remarks,
+              Contains(HasSubstr("all channels of the query of day.csv were multiplied by 57.3, to be in "
+                                 "the recording's units")));
+  step[0].units = {"deg/s", "deg/s", "deg/s"};
+  EXPECT_THAT(search_recording(day, "other.csv", step, options).gains, ElementsAre(Each(1)));
+  options.gain = 3;
+  EXPECT_THAT(search_recording(day, "other.csv", step, options).gains, ElementsAre(Each(3)));
 }
 
 TEST_F(Recordings, TakeChannelsByNumberWhereTheQueryHasNoNames) {

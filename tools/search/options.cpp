@@ -192,6 +192,14 @@ void add_match_options(Command& command, SearchSettings& s) {
       "than chance explains, with channels switched, late, missing or turned or patterns stretched, or each match by "
       "itself where none explains it [auto; free where an option of it is given]");
   add(
+      command, "--gain", "auto|FACTOR",
+      [&s](const std::string& text) {
+        s.gain.reset();
+        if (text != "auto") s.gain = parse_number("--gain", text, 1e-12, 1e12);
+      },
+      "What the query is multiplied by to be in the recording's units (1: it is), auto: as the files' units say, or found "
+      "out where the query is larger or smaller than all of the recording [auto]");
+  add(
       command, "--max-lag", "SHARE|Ts",
       [&s](const std::string& text) {
         s.lag_in_seconds = text.ends_with('s');
@@ -418,6 +426,8 @@ void check_together(SearchSettings& s) {
       fmt::format("{} is of the free search, and --match {} is another: give --match free, or leave {} out",
                   free, match_text(s.match_by.value_or(search::MatchBy::free)), free));
   s.match = s.match_by.value_or(free.empty() ? search::MatchBy::automatic : search::MatchBy::free);
+  refuse(s.gain && s.match != search::MatchBy::automatic,
+         "--gain is of --match auto, the others compare shapes alone: leave it out");
   refuse(s.only_significant && s.match == search::MatchBy::in_place,
          "--significance is of --match auto and free; with in-place give --max-distance, or leave it out");
   s.only_significant = s.only_significant && s.match == search::MatchBy::automatic;
@@ -462,6 +472,7 @@ std::vector<std::pair<std::string, std::string>> described(const SearchSettings&
   if (!s.euclidean) {
     say("band", f.band >= 1 ? "none" : fmt::format("{}", f.band));
     say("match", match_text(s.match));
+    if (s.gain) say("gain", *s.gain);
     say("candidates", f.candidates);
     if (f.max_distance)
       say("max-distance", *f.max_distance);

@@ -115,6 +115,7 @@ void SearchOutput::load(const io::RecordingFile& recording) {
     head.at("seconds").to(result.seconds);
     head.at("remarks").to(result.remarks);
     result.readings = readings_from_json(head.at("readings"));
+    if (head.contains("gains")) head.at("gains").to(result.gains);
     for (std::size_t k = 1; other.empty() && k < lines.size(); ++k)
       if (!lines[k].empty()) result.hits.push_back(hit_from_json(Json::parse(lines[k]), result, queries_));
     complete = result.hits.size() == head.at("matches").get<std::size_t>();
@@ -146,6 +147,7 @@ void SearchOutput::write(const SearchResult& result, const Json& stamp,
             {"seconds", result.seconds},
             {"remarks", result.remarks},
             {"readings", readings_json(result)},
+            {"gains", result.gains},
             {"matches", result.hits.size()},
             {"stamp", stamp}};
   Json sources = Json::array();

@@ -312,6 +312,7 @@ Json as_json(const std::vector<SearchResult>& results, const std::vector<Recorde
                           {"seconds", result.seconds},
                           {"remarks", result.remarks},
                           {"readings", readings_json(result)},
+                          {"gains", result.gains},
                           {"matches", std::move(matches)}});
   }
   Json order = Json::array();

@@ -52,6 +52,9 @@ struct FindOptions {
   /// of the logarithms at 1,024 evenly spaced windows of the plain pattern, less those that are missing or
   /// constant. 1: no threshold.
   double significance = 0.05;
+  /// Of find_automatic(): [channels of the query] what its samples are multiplied by, so that they are in the
+  /// recording's units; 0 where that is to be found out. Empty: of all channels.
+  std::vector<double> gains = {};
 };
 
 /// A query and what was found, with the numbers that a report needs.

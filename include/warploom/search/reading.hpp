@@ -54,7 +54,9 @@ enum class MatchBy {
 /// What find_automatic() found.
 struct FoundAs : Found {
   std::vector<Tried> tried = {};  ///< the plain reading first, the others as they were tried
-  const Tried& chosen() const;    ///< @throws BadInput (nothing was tried)
+  /// [query channels] what the query was multiplied by, as given or found out: 1 in the same units.
+  std::vector<double> gains = {};
+  const Tried& chosen() const;  ///< @throws BadInput (nothing was tried)
 };
 
 /// The plain reading competes with others: channels switched (within FindOptions::neighbours or adjacency) or

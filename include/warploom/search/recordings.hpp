@@ -29,6 +29,7 @@ struct RecordedQuery {
   double from = 0, to = 0;                       ///< [s] of the file; samples where no rate is known
   std::vector<std::string> names = {};           ///< [channels], empty where the file has none
   std::vector<std::vector<float>> samples = {};  ///< [channels, m]
+  std::vector<std::string> units = {};           ///< [channels] as the file says, or empty
 
   /// 0 without channels.
   std::int64_t length() const { return samples.empty() ? 0 : static_cast<std::int64_t>(samples[0].size()); }
@@ -81,6 +82,9 @@ struct SearchOptions : IndexOptions {
   MatchBy match = MatchBy::automatic;  ///< with `labels` it has to be free
   /// Of MatchBy::automatic: leave out matches whose chance is larger than find.significance.
   bool only_significant = false;
+  /// Of MatchBy::automatic: what all channels of queries are multiplied by to be in the recording's units.
+  /// Where it is not given, units that files name say it, and what they do not say is found out.
+  std::optional<double> gain = {};
   FindOptions find;                  ///< but for what depends on the channels of query and recording:
   bool lag_in_seconds = false;       ///< find.max_lag is [s]
   std::string adjacency;             ///< file for find.adjacency, see signal::parse_adjacency(), or empty
@@ -127,10 +131,13 @@ struct SearchResult {
   std::vector<std::string> channels = {};  ///< names
   std::vector<Hit> hits = {};              ///< best first
   std::vector<std::string> remarks = {};
-  std::vector<ReadingTried> readings = {};   ///< of MatchBy::automatic
-  std::vector<RecordedQuery> compared = {};  ///< [queries] at its rate, sensors turned as theirs were read
-  double seconds = 0;                        ///< that the search took
-  std::int64_t pairs = 0, candidates = 0;    ///< as Found
+  std::vector<ReadingTried> readings = {};  ///< of MatchBy::automatic
+  /// [queries][channels] of MatchBy::automatic: what queries were multiplied by; 1 in the same units
+  std::vector<std::vector<double>> gains = {};
+  /// [queries] at its rate, in its units, sensors turned as theirs were read
+  std::vector<RecordedQuery> compared = {};
+  double seconds = 0;                      ///< that the search took
+  std::int64_t pairs = 0, candidates = 0;  ///< as Found
 };
 
 /// Searches a recording for all queries, whose numbers the matches bear. Matches begin and end as
