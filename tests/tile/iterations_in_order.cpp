@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tile/order/schedule.hpp"
+#include "tile/sets/flags.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -45,11 +46,12 @@ class Function {
   std::vector<std::pair<std::int64_t, Function>> quotients_;
 };
 
-std::vector<Point> points_of(const isl::set& domain, const Sizes& sizes) {
+std::vector<Point> points_of(const Polyhedra& polyhedra, const isl::set& domain, const Sizes& sizes) {
   isl_set* fixed = domain.copy();
   for (const auto& [size, value] : sizes)
     if (const int at = isl_set_find_dim_by_name(fixed, isl_dim_param, size.c_str()); at >= 0)
-      fixed = isl_set_fix_si(fixed, isl_dim_param, static_cast<unsigned>(at), static_cast<int>(value));
+      fixed = isl_set_fix_si(fixed, isl_dim_param, static_cast<unsigned>(at),
+                             static_cast<int>(value_in_sets(polyhedra, size, value)));
   const isl::set set = isl::manage(fixed).project_out_all_params();
   const auto dimensions = static_cast<int>(isl_set_dim(set.get(), isl_dim_set));
   std::vector<Point> points;
@@ -85,7 +87,8 @@ Node iteration(const Statement& statement, const Point& point) {
 
 IterationsInOrder::IterationsInOrder(const Nest& nest, const Sizes& sizes) : sizes_(sizes) {
   with_isl(nest.polyhedra(), [&] {
-    for (const StatementSets& sets : nest.polyhedra().sets) points_.push_back(points_of(sets.domain, sizes));
+    for (const StatementSets& sets : nest.polyhedra().sets)
+      points_.push_back(points_of(nest.polyhedra(), sets.domain, sizes));
   });
 }
 

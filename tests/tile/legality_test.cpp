@@ -216,6 +216,48 @@ void f(int which, int section, float a[3][9], float b[1]) {
   EXPECT_EQ(sizes_near(nest, {{"which", 20}, {"section", 20}}), near);
 }
 
+TEST(Verdict, WitnessesHave0Or1ForSizesThatAreAskedWhetherTheyAre0) {
+  const Nest nest = analyse(R"(
+    void f(int n, int t, int u, float A[n][n]) {
+      for (int i = 1; i < n; i++)
+        for (int j = 0; j < n - 1; j++) {
+          if (t && !u) A[i][j] = A[i - 1][j + 1] + 1.0f;
+          else A[i][j] = 2.0f;
+        }
+    })");
+  const Verdict verdict = after(nest, {Permute{{"j", "i"}}});
+  ASSERT_TRUE(verdict.violated);
+  using Size = std::pair<std::string, std::int64_t>;
+  EXPECT_THAT(verdict.violated->witness.sizes, ElementsAre(Size("n", 3), Size("t", 1), Size("u", 0)));
+  EXPECT_THAT(verdict.violated->witness.source, ElementsAre(1, 1));
+  EXPECT_THAT(verdict.violated->witness.sink, ElementsAre(2, 0));
+}
+
+TEST(Verdict, LoopsThatCountDownAreTiledByTheirDistances) {  // by bounds of distances alone
+  const Nest down = analyse(R"(
+    void f(int n, float A[n][n]) {
+      for (int i = n - 2; i >= 0; i--)
+        for (int j = n - 2; j >= 0; j--) A[i][j] = A[i + 1][j] + A[i][j + 1];
+    })");
+  EXPECT_TRUE(after(down, {tile(4, 8)}).legal);
+  EXPECT_TRUE(after(down, {Permute{{"j", "i"}}}).legal);
+  const Nest mixed = analyse(R"(
+    void f(int n, float A[n][n]) {
+      for (int i = n - 2; i >= 0; i--)
+        for (int j = 0; j < n - 1; j++) A[i][j] = A[i + 1][j + 1];
+    })");
+  EXPECT_FALSE(after(mixed, {tile(4, 8)}).legal);
+  EXPECT_FALSE(after(mixed, {Permute{{"j", "i"}}}).legal);
+  EXPECT_TRUE(after(mixed, {Skew{"j", 1, "i"}, Permute{{"j", "i"}}}).legal);
+}
+
+TEST(Verdict, StripsOfSkewedLoopsAreOrderedByTheirPoints) {
+  const Nest nest = analyse(test::skewed_text);
+  EXPECT_TRUE(after(nest, {Skew{"j", 1, "i"}, tile(4, 8)}).legal);
+  EXPECT_FALSE(after(nest, {tile(4, 8), Skew{"j", 1, "i"}}).legal);
+  EXPECT_TRUE(after(nest, {StripMine{"i", 1}, StripMine{"j", 5}}).legal);
+}
+
 TEST(SkewForTiling, OfASweepInPlace) {
   const Nest nest = analyse(test::reuse_text);
   EXPECT_THAT(skew_texts(nest, {{"i", "j"}, {0}}), ElementsAre("skew j=1*i"));

@@ -120,6 +120,52 @@ TEST(Parallelise, RunsLoopsBackwardsThatRanBackwards) {
   expect_same_results(nest, parallel, {1, 2, 5});
 }
 
+TEST(Parallelise,
+     UpdatesOfOtherStatementsGetNoCopies) {  // each reads what it writes: a copy would hold nothing
+  const ParallelNest parallel = parallelise(nest_of(R"(
+    void f(int n, float s[1], float A[n][n]) {
+      for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+          s[0] += A[i][j];
+          s[0] *= 0.5f;
+        }
+    })"));
+  EXPECT_EQ(skeleton(parallel.code), "(i j S0 S1)");
+  EXPECT_TRUE(parallel.privatised.empty());
+}
+
+TEST(Parallelise, SumsThatAreAssignedFirstGetCopies) {
+  const ParallelNest parallel = parallelise(nest_of(R"(
+    void f(int n, float r[n], float A[n][n]) {
+      float s[1];
+      for (int i = 0; i < n; i++) {
+        s[0] = 0.0f;
+        for (int j = 0; j < n; j++) s[0] += A[i][j];
+        r[i] = s[0];
+      }
+    })"));
+  EXPECT_EQ(skeleton(parallel.code), "[i S0 (j S1) S2]");
+}
+
+// --- sizes that are asked whether they are 0
+
+TEST(Parallelise, SizesThatAreAskedWhetherTheyAre0HaveAnyValue) {
+  const Nest nest = nest_of(R"(
+    void f(int n, int t, int u, float A[n][n], float B[n][n]) {
+      for (int i = 1; i < n; i++)
+        for (int j = 0; j < n - 1; j++) {
+          if (t && !u) A[i][j] = A[i - 1][j + 1] + B[i][j];
+          if (t || u) B[i][j] = A[i][j] * 2.0f;
+          else B[i][j] = A[i][j] - 1.0f;
+        }
+    })");
+  const ParallelNest parallel = parallelise(nest);
+  for (const std::int64_t t : {-7, 0, 1, 3})
+    for (const std::int64_t u : {-2, 0, 5})
+      for (const Order order : {Order::as_written, Order::backwards})
+        expect_same_result(nest, parallel, {{"n", 6}, {"t", t}, {"u", u}}, order);
+}
+
 // --- snapshots
 
 TEST(Parallelise, ReadsOldValuesFromASnapshot) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tile/order/schedule.hpp"
+#include "tile/sets/flags.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -12,12 +13,14 @@ constexpr std::size_t kMostInstances = 300;
 constexpr std::int64_t kLargestSize = 24;
 
 /// A set without parameters: these values for the sizes.
-isl::set at_sizes(const isl::set& set, const std::vector<std::pair<std::string, std::int64_t>>& sizes) {
+isl::set at_sizes(const Polyhedra& polyhedra, const isl::set& set,
+                  const std::vector<std::pair<std::string, std::int64_t>>& sizes) {
   isl_set* fixed = set.copy();
   for (const auto& [name, value] : sizes) {
     const int at = isl_set_find_dim_by_name(fixed, isl_dim_param, name.c_str());
     if (at < 0) continue;
-    fixed = isl_set_fix_si(fixed, isl_dim_param, static_cast<unsigned>(at), static_cast<int>(value));
+    fixed = isl_set_fix_si(fixed, isl_dim_param, static_cast<unsigned>(at),
+                           static_cast<int>(value_in_sets(polyhedra, name, value)));
   }
   return isl::manage(fixed).project_out_all_params();
 }
@@ -79,7 +82,9 @@ class SpaceOfIterations {
     return sizes;
   }
 
-  isl::set domain(int statement) const { return at_sizes(polyhedra_.sets[statement].domain, space_.sizes); }
+  isl::set domain(int statement) const {
+    return at_sizes(polyhedra_, polyhedra_.sets[statement].domain, space_.sizes);
+  }
 
   Range range(int loop) const {
     Range all;
@@ -149,7 +154,7 @@ class SpaceOfIterations {
     for (int d = 0; d < static_cast<int>(polyhedra_.dependences.size()); ++d) {
       const auto& [summary, relation] = polyhedra_.dependences[d];
       if (!has(summary.source) || !has(summary.sink)) continue;
-      const isl::set wrapped = at_sizes(relation.wrap(), space_.sizes);
+      const isl::set wrapped = at_sizes(polyhedra_, relation.wrap(), space_.sizes);
       const isl::set inside = wrapped.unwrap()
                                   .intersect_domain(windowed(summary.source))
                                   .intersect_range(windowed(summary.sink))

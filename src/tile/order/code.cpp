@@ -7,8 +7,10 @@
 
 #include "tile/c/predicate.hpp"
 #include "tile/c/simplify.hpp"
+#include "tile/order/later.hpp"
 #include "tile/order/schedule.hpp"
 #include "tile/order/write_out.hpp"
+#include "tile/sets/flags.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom::tile {
@@ -48,11 +50,10 @@ class Generator {
       const bool is_position = !times.empty() && times.front().kind == TimeDimension::Kind::position;
       parts[is_position ? times.front().value : 0].push_back(s);
     }
-    find_flags();
     Node block;
     for (const auto& [position, statements] : parts) append_part(statements, block.children);
     if (spoiled_) {
-      flags_.clear();
+      all_values_ = true;
       block.children.clear();
       for (const auto& [position, statements] : parts) append_part(statements, block.children);
     }
@@ -77,11 +78,14 @@ class Generator {
     const std::size_t length = time_length(schedule_);
     isl_union_map* times = nullptr;
     for (const int s : statements) {
-      const isl::map of_statement = time_map(schedule_, s, length).intersect_params(of_flags());
+      isl::map of_statement = time_map(s, length);
+      if (all_values_) of_statement = for_all_values_of_flags(of_statement, polyhedra_);
       isl_union_map* one = isl_union_map_from_map(of_statement.copy());
       times = times ? isl_union_map_union(times, one) : one;
     }
-    isl_ast_build* build = isl_ast_build_from_context(polyhedra_.parameters.intersect(of_flags()).release());
+    isl_ast_build* build = isl_ast_build_from_context(
+        all_values_ ? polyhedra_.parameters.copy()
+                    : polyhedra_.parameters.intersect(values_of_flags(polyhedra_)).release());
     build = isl_ast_build_set_before_each_for(build, &Generator::before_each_for, this);
     isl_ast_node* tree = isl_ast_build_node_from_schedule_map(build, times);
     isl_ast_build_free(build);
@@ -91,65 +95,33 @@ class Generator {
     append(tree, to, taken_);
   }
 
-  // --- sizes of which only matters whether they are 0, as in `if (!transposed_a && !transposed_b)`: 0 and 1
-  // stand for all values, for "not 0" is two pieces of a set, of several such sizes more, and isl looks at
-  // pairs of pieces
+  const TimeDimension& component(int statement, std::size_t d) const {
+    static const TimeDimension padding;
+    const std::vector<TimeDimension>& times = schedule_.times[statement];
+    return d < times.size() ? times[d] : padding;
+  }
 
-  void find_flags() {
-    const isl::set& known = polyhedra_.parameters;
-    for (const std::string& size : polyhedra_.region.sizes) {
-      const auto asks = [&](const StatementSets& sets) {
-        return isl_set_n_basic_set(sets.domain.get()) > 1 && involves(sets.domain, size);
-      };
-      if (std::ranges::any_of(polyhedra_.sets, asks) && is_flag(known, size) &&
-          std::ranges::all_of(polyhedra_.sets,
-                              [&](const StatementSets& sets) { return is_flag(sets.domain, size); }))
-        flags_.insert(size);
+  /// S0[i, j] -> [t0, t1, ...]
+  isl::map time_map(int statement, std::size_t length) const {
+    const isl::set& domain = polyhedra_.sets[statement].domain;
+    const isl::aff zero = isl::aff::zero_on_domain(domain.space());
+    std::vector<isl::aff> functions;
+    for (std::size_t d = 0; d < length; ++d) {
+      const TimeDimension& time = component(statement, d);
+      functions.push_back(time.aff ? *time.aff : zero.add_constant(isl::val(zero.ctx(), time.value)));
     }
-  }
-  static int parameter(const isl::set& set, const std::string& size) {
-    return isl_set_find_dim_by_name(set.get(), isl_dim_param, size.c_str());
-  }
-  static bool involves(const isl::set& set, const std::string& size) {
-    const int at = parameter(set, size);
-    return at >= 0 &&
-           isl_set_involves_dims(set.get(), isl_dim_param, static_cast<unsigned>(at), 1) == isl_bool_true;
-  }
-  static isl::set within(const isl::set& set, int parameter, std::optional<int> least,
-                         std::optional<int> most) {
-    isl_set* part = set.copy();
-    const auto at = static_cast<unsigned>(parameter);
-    if (least) part = isl_set_lower_bound_si(part, isl_dim_param, at, *least);
-    if (most) part = isl_set_upper_bound_si(part, isl_dim_param, at, *most);
-    return isl::manage(part);
-  }
-  /// The same points for all values that are not 0.
-  static bool is_flag(const isl::set& set, const std::string& size) {
-    if (!involves(set, size)) return true;
-    const int at = parameter(set, size);
-    const isl::set above = within(set, at, 1, std::nullopt), below = within(set, at, std::nullopt, -1);
-    const auto whatever = [&](const isl::set& part) {
-      return isl::manage(isl_set_eliminate(part.copy(), isl_dim_param, static_cast<unsigned>(at), 1));
-    };
-    const isl::set points = whatever(above);
-    return within(points, at, 1, std::nullopt).is_subset(above) && points.is_equal(whatever(below)) &&
-           within(points, at, std::nullopt, -1).is_subset(below);
-  }
-  /// Their values, of all parameters.
-  isl::set of_flags() const {
-    isl::set values = isl::manage(isl_set_universe(isl_set_get_space(polyhedra_.parameters.get())));
-    for (const std::string& flag : flags_) values = within(values, parameter(values, flag), 0, 1);
-    return values;
+    return onto(domain, functions);
   }
 
-  /// Comparisons of flags say which of them are 0. What else names one is true of 0 and 1 alone.
+  /// Comparisons of flags (flags.hpp) say which of them are 0. What else names one is true of 0 and 1 alone.
   Expression asking_flags(Expression condition) {
+    if (all_values_) return condition;
     if (condition.kind == Expression::Kind::binary && (condition.text == "&&" || condition.text == "||")) {
       for (Expression& operand : condition.operands) operand = asking_flags(std::move(operand));
       return condition;
     }
     std::vector<std::string> asked;
-    for (const std::string& flag : flags_)
+    for (const std::string& flag : polyhedra_.flags)
       if (names(condition, flag)) asked.push_back(flag);
     if (asked.empty()) return condition;
     std::optional<Expression> any;
@@ -210,17 +182,20 @@ class Generator {
     });
     LoopFacts facts;
     facts.parallel = true;
+    std::optional<std::size_t> place;  // of the times that the loop runs over, where only one can be
     for (std::size_t s = 0; s < times.size() && facts.name.empty(); ++s) {
       const TimeDimension* dimension = inside[s] ? dimension_of(times[s], static_cast<int>(s)) : nullptr;
       if (!dimension) continue;
+      place = only_place(*dimension, schedule_.times[s]);
       facts.name = dimension->name;
       facts.decreasing = is_negated_iterator(*dimension, polyhedra_.sets[s].domain);
       if (dimension->kind == TimeDimension::Kind::loop) facts.strip = dimension->jammed;
     }
-    for (const auto& [relation, reduction] : relations_) {
+    for (const auto& [relation, dependence, reduction] : relations_) {
       const int source = statement(isl_map_get_tuple_name(relation.get(), isl_dim_in));
       const int sink = statement(isl_map_get_tuple_name(relation.get(), isl_dim_out));
       if (!inside[source] || !inside[sink]) continue;
+      if (place && dependence && surely_not_carried(*dependence, *place)) continue;
       isl_map* in_time = isl_map_apply_range(isl_map_apply_domain(relation.copy(), times[source].copy()),
                                              times[sink].copy());
       for (unsigned d = 0; d + 1 < depth; ++d)
@@ -239,6 +214,27 @@ class Generator {
     }
     if (!facts.parallel) facts.reductions.clear();
     return facts;
+  }
+
+  static std::optional<std::size_t> only_place(const TimeDimension& dimension,
+                                               const std::vector<TimeDimension>& times) {
+    const auto same = [&](const TimeDimension& other) {
+      return other.aff && isl_aff_plain_is_equal(other.aff->get(), dimension.aff->get()) == isl_bool_true;
+    };
+    if (std::ranges::count_if(times, same) != 1) return std::nullopt;
+    return static_cast<std::size_t>(&dimension - times.data());
+  }
+
+  /// Whether bounds of distances are enough to see that no pair that is in one iteration of the loops around
+  /// is in two of this one.
+  bool surely_not_carried(const Dependence& dependence, std::size_t loop) const {
+    const Later later(polyhedra_, dependence);
+    for (std::size_t d = 0; d <= loop; ++d) {
+      const LaterBy by = later.of(component(dependence.source, d), component(dependence.sink, d));
+      if (d == loop) return by.least && by.most && *by.least == 0 && *by.most == 0;
+      if ((by.least && *by.least > 0) || (by.most && *by.most < 0)) return true;
+    }
+    return false;
   }
 
   /// What the loop runs over, of a statement's times. isl's partial schedule has one component for each loop
@@ -412,7 +408,7 @@ class Generator {
       }
       case isl_ast_expr_id: {
         const std::string name = name_of(expression.get());
-        if (!in_condition_ && flags_.contains(name)) spoiled_ = true;
+        if (!in_condition_ && polyhedra_.flags.contains(name)) spoiled_ = true;
         const auto found = iterators_.find(name);
         return found != iterators_.end() ? found->second : Expression::name(name);
       }
@@ -488,8 +484,10 @@ class Generator {
   const Schedule::Impl& schedule_;
   const Polyhedra& polyhedra_;
   const std::vector<Carried>& relations_;
-  std::set<std::string> taken_, flags_;
-  bool in_condition_ = false, spoiled_ = false;
+  std::set<std::string> taken_;
+  bool in_condition_ = false;
+  bool spoiled_ = false;         ///< what was written is true of the flags' values 0 and 1 alone
+  bool all_values_ = false;      ///< of flags
   std::deque<LoopFacts> facts_;  // a deque: isl keeps pointers into it
   std::map<std::string, Expression> iterators_;
   std::exception_ptr failure_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tile/kernels/affine.hpp"
+#include "tile/order/later.hpp"
 #include "tile/order/locals.hpp"
 #include "tile/order/parallelise_order.hpp"
 #include "warploom/core/error.hpp"
@@ -89,14 +90,11 @@ std::string waves_text(const Node& node, const std::string& wave, const std::str
 /// What the order has to keep, looked at once more without regard to how it was found.
 void check(const Schedule::Impl& schedule, const std::vector<isl::map>& relations,
            const std::vector<DependenceRelation>& dependences) {
-  const std::size_t length = time_length(schedule);
   for (std::size_t r = 0; r < relations.size(); ++r) {
     const Dependence& dependence = dependences[r].summary;
-    const isl::map times = relations[r]
-                               .apply_domain(time_map(schedule, dependence.source, length))
-                               .apply_range(time_map(schedule, dependence.sink, length));
-    const isl::map wrong = isl::manage(isl_map_lex_ge(isl_set_get_space(times.range().get())));
-    if (!times.is_disjoint(wrong))
+    if (!turned_round(relations[r], schedule.nest.polyhedra(), dependence, schedule.times[dependence.source],
+                      schedule.times[dependence.sink])
+             .is_empty())
       throw Internal("parallelise: the order breaks " + to_text(schedule.nest, dependence));
   }
 }
@@ -129,7 +127,8 @@ ParallelNest parallel_nest(const Nest& source) {
   const Schedule::Impl schedule{result.nest, std::move(order.times)};
   check(schedule, relations, dependences);
   std::vector<Carried> carried;
-  for (const isl::map& pairs : relations) carried.push_back({pairs});
+  for (std::size_t r = 0; r < relations.size(); ++r)
+    carried.push_back({relations[r], &dependences[r].summary});
   result.code = generate_code(schedule, carried);
   result.privatised = described(result.nest, order.privatised);
   for (const Snapshot& snapshot : result.snapshots)

@@ -26,6 +26,7 @@ bool FalseDependences::may_be_private(const Group& group, const SharedLoop& loop
                                       const std::string& variable) {
   if (shared_.count(variable)) return false;
   if (has_its_own(group, loop, variable)) return true;
+  if (every_write_updates(group, variable)) return false;
   for (const Statement& reader : polyhedra_.statements) {
     const bool reads_inside = contains(group.statements, reader.number);
     for (const Reference& reference : reader.references) {
@@ -39,6 +40,23 @@ bool FalseDependences::may_be_private(const Group& group, const SharedLoop& loop
     }
   }
   return last_iteration_stores(group, loop, variable);
+}
+
+/// The first of the group that touches an element in a copy reads it then, and no write of that copy comes
+/// before: a copy would hold nothing. Seen without value flow, which takes most of the time for sums.
+bool FalseDependences::every_write_updates(const Group& group, const std::string& variable) const {
+  bool writes = false;
+  for (const int s : group.statements) {
+    const Statement& statement = polyhedra_.statements[s];
+    const Reference& target = statement.references.back();  // writes are last
+    if (target.element.text != variable) continue;
+    if (!target.is_exact || std::ranges::none_of(statement.references, [&](const Reference& r) {
+          return !r.is_write && r.element == target.element;
+        }))
+      return false;
+    writes = writes || !polyhedra_.sets[s].domain.is_empty();
+  }
+  return writes;
 }
 
 bool FalseDependences::has_its_own(const Group& group, const SharedLoop& loop,

@@ -30,6 +30,7 @@ class FalseDependences {
  private:
   /// By the variable's lifetimes.
   bool has_its_own(const Group& group, const SharedLoop& loop, const std::string& variable) const;
+  bool every_write_updates(const Group& group, const std::string& variable) const;
   isl::map same_copy(isl::map pairs, int writer, int reader, const SharedLoop& loop) const;
 
   const LoopsAround& around_;

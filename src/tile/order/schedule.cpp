@@ -355,20 +355,6 @@ isl::map onto(const isl::set& domain, const std::vector<isl::aff>& functions) {
   return isl::manage(isl_map_intersect_domain(map, domain.copy()));
 }
 
-isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t length) {
-  const isl::set& domain = schedule.nest.polyhedra().sets[statement].domain;
-  const std::vector<TimeDimension>& times = schedule.times[statement];
-  const isl::aff zero = isl::aff::zero_on_domain(domain.space());
-  std::vector<isl::aff> components;
-  for (std::size_t d = 0; d < length; ++d) {
-    if (d < times.size() && times[d].kind != TimeDimension::Kind::position)
-      components.push_back(*times[d].aff);
-    else
-      components.push_back(d < times.size() ? zero.add_constant(isl::val(zero.ctx(), times[d].value)) : zero);
-  }
-  return onto(domain, components);
-}
-
 /// Its functions are given back in turn, too, by the thread that drops it last.
 static std::shared_ptr<const Schedule::Impl> shared(Schedule::Impl impl) {
   return {new Schedule::Impl(std::move(impl)), [](const Schedule::Impl* last) {
@@ -416,7 +402,7 @@ Node Schedule::code(Reassociate reductions) const {
   return with_isl(polyhedra, [&] {
     std::vector<Carried> relations;
     for (const auto& [summary, pairs] : polyhedra.dependences)
-      relations.push_back({pairs, reduction_of(polyhedra, summary, reductions)});
+      relations.push_back({pairs, &summary, reduction_of(polyhedra, summary, reductions)});
     Node code = generate_code(*impl_, relations);
     declare_locals(polyhedra, code);
     return code;

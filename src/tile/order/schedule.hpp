@@ -36,8 +36,6 @@ isl::aff iterator_aff(const isl::set& domain, int dimension);
 isl::map onto(const isl::set& domain, const std::vector<isl::aff>& functions);
 /// The longest vector of times.
 std::size_t time_length(const Schedule::Impl& schedule);
-/// S0[i, j] -> [t0, t1, ...], `length` components (at least as many as the statement has).
-isl::map time_map(const Schedule::Impl& schedule, int statement, std::size_t length);
 
 /// A strip's first iterations: of a loop that begins at `lower`.
 TimeDimension strip_of(const TimeDimension& loop, std::int64_t size, std::int64_t lower, std::string name);
@@ -49,6 +47,7 @@ bool same_until(const std::vector<TimeDimension>& a, const std::vector<TimeDimen
 /// What decides which loops are parallel: those that carry no pair of it.
 struct Carried {
   isl::map pairs;
+  const Dependence* dependence = nullptr;   ///< that holds them
   std::optional<Reduction> reduction = {};  ///< or do, for it may be taken in any order
 };
 

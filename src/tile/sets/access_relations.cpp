@@ -250,7 +250,12 @@ void add_references(const StatementScope& scope, Statement& statement, Statement
 
 void keep_within_extents(const StatementScope& scope, const Statement& statement, Polyhedra& polyhedra) {
   const AffineScope sizes_only{scope.names.context, scope.names.region, {}};
+  isl::set runs = scope.runs.intersect(polyhedra.parameters);
   for (const Reference& reference : statement.references) {
+    const bool is_known =
+        std::any_of(statement.references.begin(), statement.references.begin() + reference.number,
+                    [&](const Reference& earlier) { return earlier.element == reference.element; });
+    if (is_known) continue;
     const Variable& variable = *find_variable(scope.names.region, reference.element.text);
     for (std::size_t d = 0; d < variable.extents.size(); ++d) {
       if (reads_data(scope.names.region, reference.element.operands[d])) continue;
@@ -258,7 +263,6 @@ void keep_within_extents(const StatementScope& scope, const Statement& statement
       const isl::pw_aff extent =
           read_affine(sizes_only, variable.extents[d], "extent of '" + variable.name + "'");
       const isl::pw_aff zero = extent.sub(extent);
-      const isl::set runs = scope.runs.intersect(polyhedra.parameters);
       const isl::set outside = runs.intersect(subscript.lt_set(zero).unite(subscript.ge_set(extent)));
       if (outside.is_empty()) continue;
       const isl::set bad = outside.unbind_params(scope.tuple).params();
@@ -277,6 +281,7 @@ void keep_within_extents(const StatementScope& scope, const Statement& statement
       // isl takes the order of parameters from what was subtracted; theirs is that of Region::sizes.
       polyhedra.parameters =
           isl::manage(isl_set_align_params(good.release(), isl_set_get_space(polyhedra.parameters.get())));
+      runs = scope.runs.intersect(polyhedra.parameters);
     }
   }
 }

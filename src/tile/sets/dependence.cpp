@@ -16,13 +16,6 @@
 namespace warploom::tile {
 namespace {
 
-/// "i0, i1, i2"
-std::string tuple_text(char letter, std::size_t dimensions) {
-  std::string text;
-  for (std::size_t d = 0; d < dimensions; ++d) text += fmt::format("{}{}{}", d ? ", " : "", letter, d);
-  return text;
-}
-
 class Search {
  public:
   explicit Search(Polyhedra& polyhedra) : polyhedra_(polyhedra) {
@@ -150,17 +143,22 @@ class Search {
   std::vector<isl::map> runs_before(int source, int sink) const {
     const StatementSets &a = polyhedra_.sets[source], &b = polyhedra_.sets[sink];
     const std::size_t common = common_loops(a, b);
-    const std::string tuples =
-        fmt::format("{}[{}] -> {}[{}]", polyhedra_.statements[source].label, tuple_text('i', a.loops.size()),
-                    polyhedra_.statements[sink].label, tuple_text('j', b.loops.size()));
+    // Without sizes, which another order of theirs would come from.
+    const auto tuple = [&](int s, const StatementSets& sets) {
+      return isl::space::unit(polyhedra_.context())
+          .add_named_tuple(polyhedra_.statements[s].label, static_cast<unsigned>(sets.loops.size()));
+    };
+    isl::map equal = isl::manage(isl_map_universe(
+        isl_space_map_from_domain_and_range(tuple(source, a).release(), tuple(sink, b).release())));
     std::vector<isl::map> levels;
-    std::string equal = "true";
     for (std::size_t l = 0; l < common; ++l) {
-      levels.emplace_back(polyhedra_.context(), fmt::format("{{ {} : {} and i{} {} j{} }}", tuples, equal, l,
-                                                            a.loops[l].direction > 0 ? "<" : ">", l));
-      equal += fmt::format(" and i{0} = j{0}", l);
+      const auto at = static_cast<int>(l);
+      isl_map* (*const order)(isl_map*, isl_dim_type, int, isl_dim_type, int) =
+          a.loops[l].direction > 0 ? isl_map_order_lt : isl_map_order_gt;
+      levels.push_back(isl::manage(order(equal.copy(), isl_dim_in, at, isl_dim_out, at)));
+      equal = isl::manage(isl_map_equate(equal.release(), isl_dim_in, at, isl_dim_out, at));
     }
-    if (source < sink) levels.emplace_back(polyhedra_.context(), fmt::format("{{ {} : {} }}", tuples, equal));
+    if (source < sink) levels.push_back(equal);
     return levels;
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tile/order/later.hpp"
 #include "tile/order/schedule.hpp"
 #include "tile/sets/lifetimes.hpp"
 
@@ -43,24 +44,30 @@ const TimeDimension& component(const StatementTime& times, std::size_t d) {
   return d < times.size() ? times[d] : padding;
 }
 
-/// The pairs of which the sink runs at or before its source: component by component, as dictionaries compare.
-isl::map turned_round(isl::map pairs, const StatementTime& source, const StatementTime& sink) {
+}  // namespace
+
+/// Component by component, as dictionaries compare.
+isl::map turned_round(isl::map pairs, const Polyhedra& polyhedra, const Dependence& dependence,
+                      const StatementTime& source, const StatementTime& sink) {
   const isl::space space = pairs.space();
+  const Later later(polyhedra, dependence);
   isl::map turned = isl::map::empty(space);
   for (std::size_t d = 0; d < std::max(source.size(), sink.size()); ++d) {
     const TimeDimension &a = component(source, d), &b = component(sink, d);
-    if (!a.aff && !b.aff) {
-      if (a.value < b.value) return turned;
-      if (a.value > b.value) break;
-      continue;
-    }
-    const isl::aff later = difference(a, b, space);
-    turned = turned.unite(pairs.intersect(where_negative(later)));
-    pairs = pairs.intersect(where_zero(later));
+    const LaterBy more = later.of(a, b);
+    if (more.least && *more.least > 0) return turned;
+    if (more.most && *more.most < 0) break;
+    const bool none_is_negative = more.least && *more.least == 0;
+    if (none_is_negative && more.most && *more.most == 0) continue;
+    const isl::aff difference_here = difference(a, b, space);
+    if (!none_is_negative) turned = turned.unite(pairs.intersect(where_negative(difference_here)));
+    pairs = pairs.intersect(where_zero(difference_here));
     if (pairs.is_empty()) return turned;
   }
   return turned.unite(pairs);
 }
+
+namespace {
 
 /// The element that a reference touches in one iteration: "A[2][0]".
 std::string element_text(const Polyhedra& polyhedra, int statement, int reference,
@@ -331,8 +338,8 @@ Verdict Schedule::verdict(bool reorder_reductions) const {
       if (same_order(impl_->times[dependence.source], impl_->times[dependence.sink],
                      source.impl_->times[dependence.source], source.impl_->times[dependence.sink]))
         continue;
-      const isl::map turned =
-          turned_round(relation.pairs, impl_->times[dependence.source], impl_->times[dependence.sink]);
+      const isl::map turned = turned_round(relation.pairs, polyhedra, dependence,
+                                           impl_->times[dependence.source], impl_->times[dependence.sink]);
       if (turned.is_empty()) continue;
       dependence.witness = witness_of(turned, polyhedra);
       std::string why = reason(polyhedra, dependence);

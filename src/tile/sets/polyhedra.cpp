@@ -12,6 +12,7 @@
 #include "tile/c/propagate.hpp"
 #include "tile/c/wellformed.hpp"
 #include "tile/sets/access_relations.hpp"
+#include "tile/sets/flags.hpp"
 #include "tile/sets/inferred_extents.hpp"
 #include "tile/sets/lifetimes.hpp"
 #include "tile/sets/values_in_place.hpp"
@@ -258,8 +259,8 @@ class Analysis {
 
   void restrict_to_sizes(StatementSets& sets) const {
     sets.domain = sets.domain.intersect_params(polyhedra_.parameters).coalesce();
-    for (isl::map& access : sets.accesses) access = access.intersect_params(polyhedra_.parameters).coalesce();
-    sets.order = sets.order.intersect_params(polyhedra_.parameters).coalesce();
+    for (isl::map& access : sets.accesses) access = access.intersect_domain(sets.domain).coalesce();
+    sets.order = sets.order.intersect_domain(sets.domain).coalesce();
   }
 
   /// S[i, j] -> [position, +-i, position, +-j, position, 0...]
@@ -362,6 +363,7 @@ Nest Nest::analyse(Region region, std::vector<SizeRange> sizes) {
   std::shared_ptr<Polyhedra> polyhedra = sets_of(std::move(region), std::move(sizes));
   const Quota quota(*polyhedra, kMostForDependences);
   try {
+    find_flags(*polyhedra);
     find_dependences(*polyhedra);
   } catch (const isl::exception&) {
     if (quota.spent()) refuse_as_too_hard(polyhedra->region);
@@ -405,9 +407,17 @@ SmallestPoint smallest_point(const isl::set& set, const Polyhedra& polyhedra) {
   positive =
       isl::manage(isl_set_move_dims(positive.flatten().release(), isl_dim_set, 0, isl_dim_param, 0, sizes));
   const isl::set all = positive;
-  for (unsigned s = 0; s < sizes; ++s)
-    positive = isl::manage(isl_set_lower_bound_si(positive.release(), isl_dim_set, s, 1));
-  const isl::point point = positive.is_empty() ? all.sample_point() : positive.lexmin().sample_point();
+  const auto least_at_least = [&](int of_flags) {
+    isl::set some = all;
+    for (unsigned s = 0; s < sizes; ++s)
+      some = isl::manage(
+          isl_set_lower_bound_si(some.release(), isl_dim_set, s,
+                                 polyhedra.flags.contains(polyhedra.region.sizes[s]) ? of_flags : 1));
+    return some.lexmin();
+  };
+  isl::set least = least_at_least(1);
+  if (!polyhedra.flags.empty() && least.is_empty()) least = least_at_least(0);
+  const isl::point point = least.is_empty() ? all.sample_point() : least.sample_point();
   SmallestPoint smallest;
   for (unsigned d = 0; d < all.tuple_dim(); ++d) {
     const isl::val value =

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "warploom/core/error.hpp"
 #include "warploom/tile/dependence.hpp"
@@ -55,6 +56,8 @@ struct Polyhedra {
   std::vector<Statement> statements;
   isl::set parameters;  ///< what is known of the sizes
   std::vector<StatementSets> sets;
+  /// Sizes of which only matters whether they are 0: 0 or 1 in all sets but `parameters` (flags.hpp).
+  std::set<std::string> flags;
   int depth = 0;  ///< most loops around a statement
   /// Of variables that a loop's body declares: how many loops are around what is declared, that one too.
   std::map<std::string, std::size_t> homes;
