@@ -206,5 +206,16 @@ TEST(Dependences, OfTooManyMentionsAreRefused) {
               testing::ThrowsMessage<BadInput>(testing::HasSubstr("202500 assignments and mentions")));
 }
 
+TEST(Dependences, SizesThatBoundLoopsHaveAnyValueWhereIterationsAreLeftOut) {
+  const std::vector<Dependence> all = dependences(analyse(R"(
+    void f(int n, int m, float A[n]) {
+      for (int i = 1; i < m; i++)
+        if (i < 3 || i > 5) A[i] = A[i - 1] + 1.0f;
+    })"));
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, DependenceKind::flow);
+  EXPECT_EQ(all[0].witness.source, std::vector<std::int64_t>{1});
+}
+
 }  // namespace
 }  // namespace warploom::tile
