@@ -251,6 +251,18 @@ TEST(Verdict, LoopsThatCountDownAreTiledByTheirDistances) {  // by bounds of dis
   EXPECT_TRUE(after(mixed, {Skew{"j", 1, "i"}, Permute{{"j", "i"}}}).legal);
 }
 
+TEST(Transform, LoopsThatCarrySomePairsOfADistanceAreNotParallel) {  // 0 or more iterations of j further on
+  const Nest nest = analyse(R"(
+    void f(int n, int m, float A[n][m]) {
+      for (int i = 1; i < n; i++)
+        for (int j = 0; j < m; j++) A[i][j] = A[i - 1][j / 2] + 1.0f;
+    })");
+  const Node code = transform(nest, {Permute{{"j", "i"}}}).code();
+  ASSERT_EQ(code.children.size(), 1u);
+  EXPECT_EQ(code.children[0].iterator, "j");
+  EXPECT_FALSE(code.children[0].parallel);
+}
+
 TEST(Verdict, StripsOfSkewedLoopsAreOrderedByTheirPoints) {
   const Nest nest = analyse(test::skewed_text);
   EXPECT_TRUE(after(nest, {Skew{"j", 1, "i"}, tile(4, 8)}).legal);
