@@ -34,7 +34,7 @@ namespace warploom::table {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 22;     // letters that a thread takes at once
-constexpr std::size_t kText = 1 << 18;      // bytes of FASTQ that it takes at once
+constexpr std::size_t kText = 1 << 20;      // bytes of FASTQ that it takes at once
 constexpr std::size_t kStaged = 512;        // bytes that it gathers for a partition
 constexpr std::size_t kAhead = 64;          // words that are looked up together
 constexpr std::uint64_t kJudged = 1 << 14;  // records that tell whether most come once

@@ -74,36 +74,44 @@ std::optional<FastqPart> FastqSource::next_plain(std::size_t size) {
 }
 
 std::optional<FastqPart> FastqSource::next_unpacked(std::size_t size) {
-  FastqPart part;
-  std::string& content = part.content;
-  content = std::exchange(rest_, {});
+  // Not a string: it would write zeros first, while all other threads wait for their texts.
+  const auto with_room = [](std::string_view text, std::size_t room) {
+    auto memory = std::make_shared_for_overwrite<char[]>(room + 1);  // an LF may follow
+    std::ranges::copy(text, memory.get());
+    return memory;
+  };
+  std::size_t filled = rest_.size();
+  std::shared_ptr<char[]> content = with_room(rest_, std::max(filled, size));
+  rest_.clear();
   for (std::size_t tried = size; !ended_; tried *= 2) {
     if (tried / kMostSizes > size) return std::nullopt;
-    const std::size_t filled = content.size();
-    content.resize(std::max(filled, tried));
-    const std::size_t got = unpacked_->read(std::span(content).subspan(filled));
-    ended_ = filled + got < content.size();
-    content.resize(filled + got);
+    const std::size_t room = std::max(filled, tried);
+    if (tried > size) content = with_room({content.get(), filled}, room);
+    const std::size_t got = unpacked_->read({content.get() + filled, room - filled});
+    ended_ = filled + got < room;
+    filled += got;
     if (ended_) break;
-    const std::size_t whole = last_record(content);
-    if (whole != content.npos) {
-      rest_ = content.substr(whole);
-      content.resize(whole);
+    const std::string_view text(content.get(), filled);
+    const std::size_t whole = last_record(text);
+    if (whole != text.npos) {
+      rest_ = text.substr(whole);
+      filled = whole;
       break;
     }
   }
-  if (!begun_ && !content.starts_with('@')) return std::nullopt;
+  if (!begun_ && (filled == 0 || content[0] != '@')) return std::nullopt;
   begun_ = true;
-  if (!content.empty() && !content.ends_with('\n')) content += '\n';
-  part.size = content.size();
-  return part;
+  if (filled > 0 && content[static_cast<std::ptrdiff_t>(filled) - 1] != '\n')
+    content[static_cast<std::ptrdiff_t>(filled++)] = '\n';
+  return FastqPart{.content = std::move(content), .size = filled};
 }
 
 void FastqText::read(std::size_t begin, std::span<char> to) const {
   if (begin > size_ || to.size() > size_ - begin)
     throw BadInput(fmt::format("bytes {} to {} of a text of {}", begin, begin + to.size(), size_));
+  if (to.empty()) return;
   if (!file_) {
-    std::memcpy(to.data(), content_.data() + begin, to.size());
+    std::memcpy(to.data(), content_.get() + begin, to.size());
     return;
   }
   const std::size_t stored = std::min(to.size(), size_ - begin - (adds_end_ ? 1 : 0));

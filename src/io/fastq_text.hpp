@@ -26,7 +26,7 @@ struct FastqFile {
 
 struct FastqPart {
   std::shared_ptr<const FastqFile> file = {};  // none: content
-  std::string content = {};
+  std::shared_ptr<const char[]> content = {};
   std::uint64_t begin = 0;
   std::size_t size = 0;
   bool adds_end = false;  // the last of them is an LF that the file lacks

@@ -31,7 +31,7 @@ class FastqText {
  private:
   friend class SequenceStream;
   std::shared_ptr<const FastqFile> file_ = {};  // none: content_
-  std::string content_ = {};
+  std::shared_ptr<const char[]> content_ = {};
   std::uint64_t begin_ = 0;  // in the file
   std::size_t size_ = 0;
   bool adds_end_ = false;  // the last of them is an LF that the file lacks
