@@ -4,6 +4,12 @@
 #include <bit>
 #include <cstring>
 
+#if defined(__clang__)
+#define WARPLOOM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define WARPLOOM_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace warploom::table::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
@@ -67,12 +73,13 @@ void order(CutBlock& block, std::size_t count, int m) {
   }
 }
 
-/// values[at] becomes the least of values[at] to values[at + window - 1].
+/// values[at] becomes the least of values[at] to values[at + window - 1]. What is ahead is read before it
+/// changes.
 void slide(std::uint32_t* values, std::size_t count, std::size_t window) {
   for (std::size_t have = 1; have < window;) {
     const std::size_t step = std::min(have, window - have);
     const std::uint32_t* ahead = values + step;
-#pragma GCC ivdep
+    WARPLOOM_INDEPENDENT
     for (std::size_t at = 0; at < count; ++at) values[at] = std::min(values[at], ahead[at]);
     have += step;
   }
