@@ -102,7 +102,7 @@ TEST_F(KmersOfRanks, RefuseWhatOneAloneCanDo) {
           count_kmers(text, options);
         });
       },
-      ThrowsMessage<BadInput>(HasSubstr("a pipe is read by one alone")));
+      ThrowsMessage<BadInput>(HasSubstr("take files that are there, and no pipe")));
   const std::filesystem::path other = make("other.fa", ">a\nACGTACGT\n");
   EXPECT_THAT(
       [&] {

@@ -82,7 +82,7 @@ int run(Settings& s) {
     if (s.kmer == 0 && given) throw BadInput(fmt::format("{}: it is of k-mers; say --kmer K", option));
   if (std::ranges::count(s.inputs, "-") > 1) throw BadInput("standard input, '-', is named twice");
   MpiRun mpi(s.mpi);
-  if (!mpi.leads()) s.output = "-", s.histogram.clear();
+  if (!mpi.leads()) s.output = "-";
   TableRun run(s, mpi.leads() ? std::vector{s.histogram, s.database} : std::vector<std::string>());
   const table::CountOptions options{s.table, s.top, s.least};
   if (s.kmer > 0) {
