@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def run(command, folder):
     seconds = time.monotonic() - started
     if done.returncode:
         sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stderr[-2000:]}")
-    return seconds, [round(int(line.split()[1]) / 1024, 1) for line in done.stderr.splitlines() if line.startswith("peak ")]
+    return seconds, [round(int(kib) / 1024, 1) for kib in re.findall(r"peak (\d+)", done.stderr)]
 
 
 def main():
