@@ -85,6 +85,7 @@ def main():
     parser.add_argument("genome", nargs="?")
     parser.add_argument("--short", type=int, default=200, help="sequences of 30 to 300 bases")
     parser.add_argument("--beams", default="100")
+    parser.add_argument("--bases", type=int, default=0, help="of the genome, the first of them; 0: all")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--out")
     asked = parser.parse_args()
@@ -105,9 +106,13 @@ def main():
     print(json.dumps(result, indent=1), flush=True)
     if asked.genome:
         genome = "".join(line.strip() for line in open(asked.genome) if not line.startswith(">")).upper().replace("T", "U")
+        genome = genome[: asked.bases or None]
         with concurrent.futures.ThreadPoolExecutor() as pool:  # each of theirs on a core of its own
             running = {beam: pool.submit(theirs, asked.folder, genome, beam) for beam in asked.beams.split(",")}
-            [(energy, pairs, unpaired)], seconds = ours(asked.tool, asked.genome, asked.threads)
+            with tempfile.NamedTemporaryFile("w", suffix=".fa") as file:
+                file.write(genome + "\n")
+                file.flush()
+                [(energy, pairs, unpaired)], seconds = ours(asked.tool, file.name, asked.threads)
             their = {beam: run.result() for beam, run in running.items()}
         result["genome"] = {"bases": len(genome), "threads": asked.threads, "warploom": {"seconds": seconds, "energy": energy}}
         for beam, (their_energy, their_pairs, their_seconds) in their.items():

@@ -154,7 +154,7 @@ def sort_by_header(xml):
 
 PYTHON = {
     "data": ("Data", "warploom", ["denoise", "Denoised", "register", "Registration", "segment", "Segmentation", "search", "Index", "Matches", "Match",
-                                  "distance_matrix", "distance_profile", "fold", "Folding", "Foldings", "fold_eval", "Evaluation", "Loop", "fold_suboptimal", "Suboptimal", "fold_ensemble", "Ensemble", "fold_windows", "Windows", "fold_mutants", "Mutants", "HashTable", "Outcomes", "kmers", "Counts", "cohort", "Cohort", "CohortItem"]),
+                                  "distance_matrix", "distance_profile", "fold", "Folding", "Foldings", "fold_eval", "Evaluation", "Loop", "fold_suboptimal", "Suboptimal", "fold_ensemble", "Ensemble", "fold_unpaired", "Unpaired", "fold_windows", "Windows", "fold_mutants", "Mutants", "HashTable", "Outcomes", "kmers", "Counts", "cohort", "Cohort", "CohortItem"]),
     "dp": ("warploom.dp", "warploom.dp", None), "reuse": ("warploom.reuse", "warploom.reuse", None),
     "sim": ("warploom.sim", "warploom.sim", None), "tile": ("warploom.tile", "warploom.tile", None),
     "hooks": ("warploom.hooks", "warploom.hooks", None), "plot": ("warploom.plot", "warploom.plot", None),

@@ -6,6 +6,7 @@
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "warploom/fold/accessibility.hpp"
 #include "warploom/fold/ensemble.hpp"
 
 namespace warploom::python {
@@ -112,6 +113,26 @@ auto ensembles(const std::vector<std::string>& sequences, const std::vector<std:
   return out;
 }
 
+/// Probabilities [bases, stretch] of stretches that end with each base; pairs [m, 2] counted from 0, theirs.
+auto unpaired(const std::string& sequence, const fold::AccessibilityOptions& options,
+              const fold::Model& model, const Asked& asked) {
+  const auto n = static_cast<double>(sequence.size()), window = static_cast<double>(options.window),
+             wide = options.window == 0 ? n : std::min(n, window);
+  fold::Accessibility found = run_asked(asked, length_of(1e-4 + n * wide * wide * 5e-9), [&](const Run& run) {
+    return fold::accessibility(sequence, options, model, run);
+  });
+  std::vector<std::int64_t> pairs;
+  std::vector<double> probabilities;
+  for (const fold::PairProbability& pair : found.pairs) {
+    pairs.insert(pairs.end(), {pair.i - 1, pair.j - 1});
+    probabilities.push_back(pair.probability);
+  }
+  const std::size_t count = probabilities.size(), bases = sequence.size();
+  return std::tuple(
+      array_of<double, double>(std::move(found.unpaired), {bases, static_cast<std::size_t>(found.stretch)}),
+      array_of<std::int64_t, std::int64_t>(std::move(pairs), {count, 2}), array_of(std::move(probabilities)));
+}
+
 /// The energy [0.01 kcal/mol]; of each loop its kind, i, j, p, q (from 1, 0: none) and energy.
 auto evaluate(const std::string& sequence, const std::string& structure, const fold::Model& model) {
   const fold::Evaluation evaluation = fold::evaluate(sequence, structure, model);
@@ -153,6 +174,12 @@ void bind_fold(nb::module_& module) {
       .def_rw("samples", &fold::EnsembleOptions::samples)
       .def_rw("seed", &fold::EnsembleOptions::seed)
       .def_rw("gradient", &fold::EnsembleOptions::gradient);
+  nb::class_<fold::AccessibilityOptions>(module, "AccessibilityOptions")
+      .def(nb::init<>())
+      .def_rw("window", &fold::AccessibilityOptions::window)
+      .def_rw("stretch", &fold::AccessibilityOptions::stretch)
+      .def_rw("cutoff", &fold::AccessibilityOptions::cutoff);
+  module.def("fold_unpaired", &unpaired);
   module.def("fold", &fold_all);
   module.def("fold_ensemble", &ensembles);
   module.def("fold_suboptimal", &suboptimal);

@@ -63,3 +63,17 @@ def test_reactivities_and_constraints(sequences):
 def test_what_does_not_fit_is_refused(asked):
     with pytest.raises(wl.BadInput):
         wl.fold_ensemble("GGGGAAAACCCC", **asked)
+
+
+def test_unpaired_stretches_are_the_tools(tool, tmp_path, sequences):
+    (tmp_path / "s.fa").write_text(f">s\n{sequences[3]}\n")
+    told = tool("fold", "unpaired", tmp_path / "s.fa", "--json", "-W", "60", "-u", "5", "--max-span", "40")["records"][0]
+    found = wl.fold_unpaired(sequences[3], window=60, stretch=5, max_span=40)
+    assert found.unpaired.shape == (130, 5) and np.isnan(found.unpaired[2]).tolist() == [False] * 3 + [True] * 2
+    assert [[None if np.isnan(p) else p for p in row] for row in found.unpaired.tolist()] == told["unpaired"]
+    assert [[i + 1, j + 1, p] for (i, j), p in zip(found.pairs.tolist(), found.probability.tolist(), strict=True)] == told["pairs"]
+    whole = wl.fold_unpaired(sequences[3], window=0, stretch=1)
+    np.testing.assert_allclose(whole.unpaired[:, 0], wl.fold_ensemble(sequences[3]).unpaired, atol=1e-12)
+    for asked in ({"window": -1}, {"stretch": 0}, {"cutoff": 2}, {"dangles": 3}):
+        with pytest.raises(wl.BadInput):
+            wl.fold_unpaired("GGGAAACCC", **asked)

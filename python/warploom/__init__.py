@@ -9,7 +9,7 @@ from ._core import BadInput, Error, Internal, NoDevice, OutOfMemory, devices
 from ._core import version as __version__
 from ._denoise import Denoised, denoise
 from ._fold import Evaluation, Folding, Foldings, Loop, Suboptimal, fold, fold_eval, fold_suboptimal
-from ._fold_ensemble import Ensemble, fold_ensemble
+from ._fold_ensemble import Ensemble, Unpaired, fold_ensemble, fold_unpaired
 from ._fold_scan import Mutants, Windows, fold_mutants, fold_windows
 from ._registration import Registration, register
 from ._search import Index, Match, Matches, distance_matrix, distance_profile, search
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadInput", "Cohort", "CohortItem", "Counts", "Denoised", "Ensemble", "Error", "Evaluation", "Folding", "Foldings", "HashTable", "Index", "Internal", "Loop", "Match", "Matches", "Mutants", "NoDevice", "OutOfMemory", "Outcomes",
-    "ProgressState", "Registration", "Segmentation", "Suboptimal", "Windows", "__version__", "cohort", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "fold", "fold_ensemble", "fold_eval", "fold_mutants", "fold_suboptimal", "fold_windows", "hooks", "kmers", "plot", "register",
+    "ProgressState", "Registration", "Segmentation", "Suboptimal", "Unpaired", "Windows", "__version__", "cohort", "denoise", "devices", "distance_matrix", "distance_profile", "dp", "fold", "fold_ensemble", "fold_eval", "fold_mutants", "fold_suboptimal", "fold_unpaired", "fold_windows", "hooks", "kmers", "plot", "register",
     "reuse", "search", "segment", "sim", "tile",
 ]
 

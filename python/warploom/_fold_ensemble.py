@@ -57,6 +57,17 @@ class Ensemble(NamedTuple):
         return np.exp((self.energy - np.asarray(energy, np.float64)) / self.kt)
 
 
+class Unpaired(NamedTuple):
+    """How probable it is, in the mean over windows, that stretches of bases are unpaired. Bases are counted from 0."""
+
+    unpaired: NDArray[np.float64]
+    """[n, stretch]: in row k and column u that bases k - u to k are; NaN where there are fewer."""
+    pairs: NDArray[np.int64]
+    """[m, 2]: the two bases of each pair that is probable enough, by the first, then the second."""
+    probability: NDArray[np.float64]
+    """[m], of these pairs."""
+
+
 @overload
 def fold_ensemble(
     seq: str, *, cutoff: float = ..., gamma: float = ..., samples: int = ..., seed: int = ..., gradient: bool = ...,
@@ -149,3 +160,44 @@ def fold_ensemble(
         ensembles.append(Ensemble(energy, kt, pairs, probability, unpaired, diversity, centroid, distance, mea, accuracy,
                                   _objects(drawn), slopes))
     return ensembles[0] if one else ensembles
+
+
+def fold_unpaired(
+    seq: str,
+    *,
+    window: int = 70,
+    stretch: int = 31,
+    cutoff: float = 0.01,
+    max_span: int = 0,
+    temperature: float = 37,
+    dangles: int = 2,
+    parameters: PathLike | None = None,
+    lonely_pairs: bool = True,
+    gu: bool = True,
+    gu_closing: bool = True,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Unpaired:
+    """Accessibilities: what ``RNA.pfl_fold_up`` and ``RNA.pfl_fold`` give, in time and memory that grow with the length.
+
+    Args:
+        seq: as in :func:`fold`, one sequence.
+        window: bases; probabilities are means over all windows; 0: the sequence is one.
+        stretch: bases that are unpaired together, 1 to this many.
+        cutoff: pairs that are less probable are left out, 0 to 1.
+        max_span: bases from one of a pair to the other at most; 0: as many as a window has.
+
+    The others are as in :func:`fold`.
+
+    Raises:
+        BadInput: as :func:`fold_ensemble`, also a window or a stretch out of range.
+
+    >>> fold_unpaired("GGGGAAAACCCC", window=0, stretch=4).unpaired[7].round(3)
+    array([1., 1., 1., 1.])
+    """
+    model = _model(parameters, temperature=float(temperature), dangles=dangles, lonely_pairs=lonely_pairs, gu=gu,
+                   gu_closing=gu_closing, max_span=max_span)
+    options = _core.AccessibilityOptions()
+    options.window, options.stretch, options.cutoff = window, stretch, float(cutoff)
+    unpaired, pairs, probability = _core.fold_unpaired(seq, options, model, asked("cpu", threads, progress))
+    return Unpaired(unpaired, pairs, probability)

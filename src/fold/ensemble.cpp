@@ -10,6 +10,7 @@
 
 #include "fold/accuracy.hpp"
 #include "fold/alone.hpp"
+#include "fold/check_ensemble.hpp"
 #include "fold/gpu_choice.hpp"
 #include "fold/partition.hpp"
 #include "warploom/core/error.hpp"
@@ -23,13 +24,7 @@ constexpr std::int64_t kMostSamples = 10'000'000;
 
 void check(const Model& model, const EnsembleOptions& options, const Run& run) {
   if (names_gpu(run)) throw BadInput("an ensemble on a GPU: it is there on the CPU alone (`device` cpu)");
-  if (model.dangles % 2 == 1)
-    throw BadInput(
-        fmt::format("an ensemble with dangles {}; they are 0 or 2 for an ensemble", model.dangles));
-  if (model.circular) throw BadInput("an ensemble of a circle; it is there for linear sequences");
-  if (model.quadruplexes) throw BadInput("an ensemble with quadruplexes; it is there without them");
-  if (model.enforce_constraint)
-    throw BadInput("an ensemble with an enforced constraint; one that leaves pairs out is possible");
+  check_ensemble(model);
   if (!(options.cutoff >= 0 && options.cutoff <= 1))
     throw BadInput(fmt::format("a cutoff of {}: it is a probability, 0 to 1", options.cutoff));
   if (!(options.gamma > 0 && options.gamma <= 1e6))
@@ -38,26 +33,6 @@ void check(const Model& model, const EnsembleOptions& options, const Run& run) {
     throw BadInput("a gradient without probabilities: it comes from them");
   if (options.samples < 0 || options.samples > kMostSamples)
     throw BadInput(fmt::format("{} samples: 0 to {} are drawn", options.samples, kMostSamples));
-}
-
-/// @throws BadInput: within a tile, numbers might differ by more than a double holds
-void check_span(const Model& model, const Weights& weights) {
-  constexpr double kMostBits =
-      19;  // of a loop and its pair: two bases of the 96 that a tile's corners are apart
-  Model plain = model;
-  plain.pseudo = {};
-  double least = Loops(plain).least();
-  const PseudoEnergies& pseudo = model.pseudo;
-  const auto of = [&](const auto& list, double factor) {
-    double most = 0;
-    for (const double energy : list) most = std::min(most, factor * energy);
-    least += most;
-  };
-  of(pseudo.stack, 4), of(pseudo.unpaired, -2), of(pseudo.paired, 200);
-  if (!(-least / 100 / weights.kt() * std::numbers::log2e <= kMostBits))
-    throw BadInput(fmt::format(
-        "an ensemble at {} C with energies down to {:.2f} kcal/mol a loop: they may be {:.2f} at most there",
-        model.temperature, least / 100, -kMostBits * weights.kt() / std::numbers::log2e));
 }
 
 /// Pairs, unpaired bases, and what follows from them.
@@ -118,7 +93,7 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
     if (options.probabilities) {
       Panels probabilities(tiling);
       std::vector<PairCounts> counts(options.gradient ? static_cast<std::size_t>(p.tiling.strips()) : 0);
-      outside(problem, p, probabilities, counts);
+      outside(problem, p, probabilities, {.counts = counts});
       read_off(probabilities, tiling, options, out);
       if (options.gradient) out.gradient = gradient(problem, p, probabilities, counts, model);
     }
@@ -130,6 +105,35 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
 }
 
 }  // namespace
+
+void check_ensemble(const Model& model) {
+  if (model.dangles % 2 == 1)
+    throw BadInput(
+        fmt::format("an ensemble with dangles {}; they are 0 or 2 for an ensemble", model.dangles));
+  if (model.circular) throw BadInput("an ensemble of a circle; it is there for linear sequences");
+  if (model.quadruplexes) throw BadInput("an ensemble with quadruplexes; it is there without them");
+  if (model.enforce_constraint)
+    throw BadInput("an ensemble with an enforced constraint; one that leaves pairs out is possible");
+}
+
+void check_span(const Model& model, const Weights& weights) {
+  constexpr double kMostBits =
+      19;  // of a loop and its pair: two bases of the 96 that a tile's corners are apart
+  Model plain = model;
+  plain.pseudo = {};
+  double least = Loops(plain).least();
+  const PseudoEnergies& pseudo = model.pseudo;
+  const auto of = [&](const auto& list, double factor) {
+    double most = 0;
+    for (const double energy : list) most = std::min(most, factor * energy);
+    least += most;
+  };
+  of(pseudo.stack, 4), of(pseudo.unpaired, -2), of(pseudo.paired, 200);
+  if (!(-least / 100 / weights.kt() * std::numbers::log2e <= kMostBits))
+    throw BadInput(fmt::format(
+        "an ensemble at {} C with energies down to {:.2f} kcal/mol a loop: they may be {:.2f} at most there",
+        model.temperature, least / 100, -kMostBits * weights.kt() / std::numbers::log2e));
+}
 
 double Ensemble::probability_of(double structure_energy) const {
   return std::exp((energy - structure_energy) / kt);

@@ -46,7 +46,8 @@ std::vector<double> worth_of_ends(const Partition& p, const EndWeights& stems) {
 
 class OutsideSums {
  public:
-  OutsideSums(const Problem& problem, const Partition& p, Panels& probabilities, std::span<PairCounts> counts)
+  OutsideSums(const Problem& problem, const Partition& p, Panels& probabilities,
+              const OutsideOptions& options)
       : s_(problem.s),
         w_(problem.weights),
         problem_(problem),
@@ -58,7 +59,8 @@ class OutsideSums {
         ends_(worth_of_ends(p, stems_)),
         splits_(tiling_),
         out_(probabilities),
-        counts_(counts),
+        counts_(options.counts),
+        options_(options),
         boundary_(static_cast<std::size_t>(n_ + 2)),
         turns_(tiling_.strips()),
         progress_("summing from outside", n_ * (n_ + 1) / 2, "cells") {}
@@ -170,13 +172,17 @@ class OutsideSums {
     std::memcpy(m1, work.m1[j - begin], sizeof m1);
     for (std::int64_t i = 0; i < rows; ++i)
       if (split[i] != 0) kernels_.add(work.own[i], split[i], m1);
+    alignas(64) StripRow ones;
     double one = t > 0 ? boundary.one * from_above : 0;
     for (std::int64_t r = 0; r < kStripRows; ++r) {
       one = m[r] + base * one;
+      ones[r] = one;
       m1[r] += one + base * from_behind * work.m1_behind[r];
     }
     std::fill(m1 + rows, m1 + kStripRows, 0.);
     std::memcpy(work.m1_behind, m1, sizeof m1);
+    if (options_.m1 != nullptr) std::memcpy(options_.m1->column(t, j), m1, sizeof m1);
+    if (options_.one != nullptr) std::memcpy(options_.one->column(t, j), ones, sizeof ones);
 
     // B, and the probability
     Rings& rings = work.rings;
@@ -195,22 +201,24 @@ class OutsideSums {
     const double* b = p_.b.column(t, j);
     double* probability = out_.column(t, j);
     alignas(64) StripRow worth = {};
-    const double all = p_.ends.back();
+    const double all = options_.exterior == nullptr ? p_.ends.back() : 1;
+    const double* exterior = options_.exterior == nullptr ? nullptr : options_.exterior->column(t, j);
     for (std::int64_t r = 0; r < kStripRows; ++r) {
       const bool there = r < rows && b[r] != 0;
       const double in_loops = rings.b[slot][r] + rings.interior[slot][r] * inner.interior[r] +
                               rings.interior_1n[slot][r] * inner.interior_1n[r] +
                               rings.interior_23[slot][r] * inner.interior_23[r] +
                               rings.end[slot][r] * strip.end[b0][r];
-      if (there)
-        worth[r] = m1[r] * inner.stem[r] + in_loops +
-                   outermost * p_.ends[static_cast<std::size_t>(first + r - 1)] * stem[first + r];
+      const double alone =
+          exterior != nullptr ? exterior[r]
+          : there             ? outermost * p_.ends[static_cast<std::size_t>(first + r - 1)] * stem[first + r]
+                              : 0;
+      if (there) worth[r] = m1[r] * inner.stem[r] + in_loops + alone;
       probability[r] = there ? worth[r] * b[r] / all : 0;
       if (there && !counts_.empty()) {
         const double part = b[r] / all;
         PairCounts& to = counts_[static_cast<std::size_t>(t)];
-        count(to, first + r, j, m1[r] * inner.stem[r] * part,
-              outermost * p_.ends[static_cast<std::size_t>(first + r - 1)] * stem[first + r] * part);
+        count(to, first + r, j, m1[r] * inner.stem[r] * part, alone * part);
         const int seen = Loops::reversed(w_.loops().pair(s_.codes[first + r], b0));
         const Base before = s_.codes[first + r - 1], behind = code[1];
         to.interior[seen][behind][before] += rings.interior[slot][r] * inner.interior[r] * part;
@@ -304,6 +312,7 @@ class OutsideSums {
   Panels splits_;  ///< what the sums of two stems and more are worth
   Panels& out_;
   std::span<PairCounts> counts_;
+  const OutsideOptions& options_;
   std::vector<OutsideBoundary> boundary_;
   Turns turns_;
   const SumKernels& kernels_ = *WARPLOOM_PICK(sum_kernels);
@@ -313,8 +322,8 @@ class OutsideSums {
 }  // namespace
 
 void outside(const Problem& problem, const Partition& p, Panels& probabilities,
-             std::span<PairCounts> counts) {
-  OutsideSums(problem, p, probabilities, counts).run();
+             const OutsideOptions& options) {
+  OutsideSums(problem, p, probabilities, options).run();
 }
 
 }  // namespace warploom::fold

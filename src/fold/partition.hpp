@@ -186,11 +186,19 @@ struct PairCounts {
   double covered = 0;                                    ///< bases of the exterior pairs and between theirs
 };
 
-/// The probability of each pair (i, j).
-/// @param counts  by strip; empty: nothing is counted
-/// @throws Interrupted
+/// What outside() does beside probabilities.
+struct OutsideOptions {
+  std::span<PairCounts> counts = {};  ///< by strip; empty: nothing is counted
+  /// What pairs outside of all others are worth, times the power of two of B, in place of the sequence's
+  /// ends.
+  const Panels* exterior = nullptr;
+  /// To write: what M1 is worth, and the sum with one stem; times the power of two of these, and where
+  /// `exterior` is not given times the number of the whole.
+  Panels *m1 = nullptr, *one = nullptr;
+};
+/// The probability of each pair (i, j). @throws Interrupted
 void outside(const Problem& problem, const Partition& p, Panels& probabilities,
-             std::span<PairCounts> counts = {});
+             const OutsideOptions& options = {});
 
 /// d(ensemble energy) / d(each parameter, each base's pseudo-energy in stacks).
 /// @param probabilities, counts  of outside() @throws Interrupted

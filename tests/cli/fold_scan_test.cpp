@@ -118,5 +118,23 @@ TEST_F(FoldScanVerbs, RefuseWithTheReason) {
   refused("-T 20 windows " + path("s.fa"), "put it behind 'windows'");
 }
 
+TEST_F(FoldScanVerbs, TellHowProbableStretchesAreUnpaired) {
+  make("s.fa", ">a\nGGGGAAAACCCCAAGGGGAAAACCCC\n>b\nGGGGAAAACCCC\n");
+  const ToolRun run = run_tool("fold unpaired " + path("s.fa") + " -W 12 -u 3 --bpp " + path("p.tsv"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith("name\tend\tu1\tu2\tu3\na\t1\t"));
+  EXPECT_THAT(run.out, HasSubstr("\nb\t1\t0.0282836356\tNA\tNA\n"));
+  EXPECT_THAT(run.out, HasSubstr("\nb\t7\t1\t1\t1\n"));
+  EXPECT_THAT(read_file(path("p.tsv")), HasSubstr("\nb\t2\t11\t0.871"));
+  EXPECT_EQ(run_tool("fold unpaired " + path("s.fa") + " -o " + path("u.npy")).code, 2);
+  make("one.fa", "GGGGAAAACCCC\n");
+  ASSERT_EQ(run_tool("fold unpaired " + path("one.fa") + " -u 3 -o " + path("u.npy")).code, 0);
+  EXPECT_THAT(read_file(path("u.npy")), HasSubstr("'shape': (12, 3)"));
+  ASSERT_EQ(run_tool("fold unpaired " + path("one.fa") + " -u 3 -o " + path("u.json")).code, 0);
+  EXPECT_THAT(read_file(path("u.json")), HasSubstr("null"));
+  for (const std::string options : {"--bpp x.svg", "-u 0", "-W -1", "-d 1", "--shape x", "--circ"})
+    EXPECT_EQ(run_tool("fold unpaired " + path("one.fa") + " " + options).code, 2) << options;
+}
+
 }  // namespace
 }  // namespace warploom

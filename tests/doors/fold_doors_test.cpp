@@ -1,4 +1,5 @@
 #include "doors/doors.hpp"
+#include "warploom/fold/accessibility.hpp"
 #include "warploom/fold/dot_plot.hpp"
 #include "warploom/fold/ensemble.hpp"
 #include "warploom/fold/fold.hpp"
@@ -101,6 +102,23 @@ DOOR(Ensembles, "fold::ensemble", "fold::ensembles", "fold::bytes_to_sum", "fold
   refused([&] { return dot_plot_svg(kSequence, kStructure, odd).size(); });
   refused([] { return dot_plot_svg(kSequence, kStructure, {}).size(); });
   refused([] { return dot_plot_svg("", "", {}).size(); });
+}
+
+DOOR(AccessibilityOfWindows, "fold::accessibility") {
+  for (const std::string& none :
+       {std::string(), std::string("AC GU"), std::string("\xFF"), std::string(100'001, 'A')})
+    refused([&] { return accessibility(none).pairs.size(); });
+  for (const Model& model : broken_models())
+    refused([&] { return accessibility(kSequence, {}, model).pairs.size(); });
+  for (const std::int64_t none : {kLeast, std::int64_t{-1}})
+    refused([&] { return accessibility(kSequence, {.window = none}).pairs.size(); });
+  for (const std::int64_t none : {kLeast, std::int64_t{0}, std::int64_t{10'001}, kMost})
+    refused([&] { return accessibility(kSequence, {.stretch = none}).pairs.size(); });
+  for (const double number : {kNan, -1., 1.5, kInfinity})
+    refused([&] { return accessibility(kSequence, {.cutoff = number}).pairs.size(); });
+  survives([] { return accessibility(kSequence, {.window = kMost, .stretch = 10'000}).pairs.size(); });
+  survives([] { return accessibility(kSequence, {.window = 1}, {.max_span = kMost}).pairs.size(); });
+  survives([] { return accessibility("A", {}, {.max_span = 1}, {.threads = ~0u}).pairs.size(); });
 }
 
 DOOR(SuboptimalStructures, "fold::suboptimal") {

@@ -10,7 +10,6 @@
 #include "cli/command.hpp"
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
-#include "mpi/ranks.hpp"
 #include "warploom/dp/solve.hpp"
 #include "warploom/dp/value_type.hpp"
 #include "warploom/json/json.hpp"
@@ -29,7 +28,7 @@ struct DpSettings {
   dp::Options solve;
   dp::ValueType type = dp::ValueType::best;
   std::string output = "-";
-  bool timings = false, json = false, force = false, mpi = false;
+  bool timings = false, json = false, force = false;
 };
 
 /// Declares all but --type.
@@ -59,7 +58,6 @@ class DpRun {
  private:
   bool as_json() const;
   const DpSettings& settings_;
-  MpiRun mpi_;
   RunScope scope_;
   OutputFiles files_;
 };

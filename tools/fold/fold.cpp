@@ -282,7 +282,7 @@ std::function<int()> add(Command& command) {
   command.add_force(s->force);
   command.add_run(s->run);
   const std::function<int()> verb =
-      command.add_verbs("command", std::array{fold_eval(), fold_windows(), fold_mutants()});
+      command.add_verbs("command", std::array{fold_eval(), fold_windows(), fold_mutants(), fold_unpaired()});
   return [s, verb, &command] {
     if (command.chosen() == nullptr) {
       if (s->input.empty())

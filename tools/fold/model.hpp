@@ -51,6 +51,7 @@ bool suboptimal_structures(const SuboptimalSettings& settings, std::string_view 
 
 Verb fold_eval();
 Verb fold_windows();
+Verb fold_unpaired();
 Verb fold_mutants();
 
 }  // namespace warploom::tool

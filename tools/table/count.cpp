@@ -11,7 +11,6 @@
 #include "cli/option_names.hpp"
 #include "cli/verb.hpp"
 #include "command.hpp"
-#include "mpi/ranks.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/progress.hpp"
@@ -25,7 +24,7 @@ struct Settings : TableSettings {
   std::string separator, histogram, memory, scratch, database, resume;
   table::Column column;
   int kmer = 0, least_quality = 0, counter_bits = 0;
-  bool canonical = false, mpi = false;
+  bool canonical = false;
   std::uint64_t top = 20, least = 1, max_memory = kMaxFileBytes;
 };
 
@@ -77,13 +76,10 @@ int run(Settings& s) {
                                       {!s.scratch.empty(), "--scratch"},
                                       {!s.database.empty(), "--database"},
                                       {s.counter_bits > 0, "--counter-bits"},
-                                      {!s.resume.empty(), "--resume"},
-                                      {s.mpi, "--mpi"}})
+                                      {!s.resume.empty(), "--resume"}})
     if (s.kmer == 0 && given) throw BadInput(fmt::format("{}: it is of k-mers; say --kmer K", option));
   if (std::ranges::count(s.inputs, "-") > 1) throw BadInput("standard input, '-', is named twice");
-  MpiRun mpi(s.mpi);
-  if (!mpi.leads()) s.output = "-";
-  TableRun run(s, mpi.leads() ? std::vector{s.histogram, s.database} : std::vector<std::string>());
+  TableRun run(s, {s.histogram, s.database});
   const table::CountOptions options{s.table, s.top, s.least};
   if (s.kmer > 0) {
     table::KmerOptions kmers;
@@ -94,12 +90,10 @@ int run(Settings& s) {
     kmers.most_memory = s.memory.empty() ? 0 : parse_byte_size("--memory", s.memory);
     kmers.scratch = s.scratch;
     kmers.resume = s.resume;
-    kmers.ranks = mpi.ranks();
     if (s.counter_bits > 0) kmers.counter_bits = s.counter_bits;
     io::SequenceStream sequences({s.inputs.begin(), s.inputs.end()}, s.least_quality);
     table::Counts counts;
-    if (s.database.empty() || !mpi.leads()) {
-      kmers.database = s.database;  // which rank 0 writes
+    if (s.database.empty()) {
       counts = table::count_kmers(sequences, kmers);
     } else {
       run.write(s.database, [&](const std::filesystem::path& staged) {
@@ -107,8 +101,7 @@ int run(Settings& s) {
         counts = table::count_kmers(sequences, kmers);
       });
     }
-    mpi.end();
-    return mpi.leads() ? finish(s, run, counts, fmt::format("{}-mers", s.kmer)) : kDone;
+    return finish(s, run, counts, fmt::format("{}-mers", s.kmer));
   }
   const auto text = [&](const table::TakeWords& take) {
     for (const std::string& input : s.inputs)
@@ -166,7 +159,6 @@ std::function<int()> add(Command& command) {
   command.add(
       "--resume DIR", &s->resume,
       "Keep what was read in DIR; the same command goes on there after it was stopped, and empties it");
-  add_mpi(command, s->mpi);
   add_table_options(command, *s);
   return [s] {
     return with_option_names([s] { return naming_max_memory(s->max_memory, [s] { return run(*s); }); });
