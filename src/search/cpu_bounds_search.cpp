@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -121,17 +122,46 @@ struct BoundedSearch {
   CpuCounts& counts;
   const CpuBounds& bounds;
   QueryEnvelope envelope;
+  std::optional<SharedCostsQuery> shared_costs;
 };
 
 /// Lower bounds of windows side by side. @param add  adds those of a slice: CpuBounds
 /// @return the lanes that do not exceed the bound
 template <class Add>
-unsigned within_bounds(const QueryEnvelope& envelope, const Add& add) {
-  alignas(64) float sums[kMostLanes] = {};
+unsigned within_bounds(const QueryEnvelope& envelope, float* sums, const Add& add) {
+  std::fill_n(sums, kMostLanes, 0.F);
   unsigned alive = 0;
   for (const QueryEnvelope::Slice& slice : envelope.slices())
     if ((alive = add(slice.envelope, slice.channel, sums)) == 0) break;
   return alive;
+}
+
+/// Null where shared costs exclude nothing.
+std::optional<SharedCostsQuery> shared_costs_query(const CpuQuery& query) {
+  if (WARPLOOM_PICK(cpu_shared_costs)->windows == 0 || query.normalization != Normalization::z ||
+      query.in_a_matrix() < 2 || query.in_a_matrix() > SharedCostsQuery::kMostChannels)
+    return std::nullopt;
+  SharedCostsQuery q{.length = query.length, .radius = query.radius, .channels = query.count()};
+  float reach = 4;  // beyond which the recording's samples count less than they are
+  for (const CpuChannel& channel : query.channels)
+    for (const float x : channel.samples) reach = std::max(reach, std::abs(x) + 1);
+  q.most = static_cast<std::int32_t>(std::sqrt(0x1p29 / static_cast<double>(q.channels)));
+  q.parts = static_cast<float>(q.most) / reach;
+  for (std::int64_t i = 0; i < q.length; ++i) {
+    std::int64_t level = 0;
+    for (std::int64_t pair = 0; pair < q.pairs(); ++pair) {
+      std::uint32_t two = 0;
+      for (std::int64_t k = 0; k < 2 && 2 * pair + k < q.channels; ++k) {
+        const auto x =
+            static_cast<std::int32_t>(std::lrint(query.channels[2 * pair + k].samples[i] * q.parts));
+        level += std::int64_t{x} * x;
+        two |= static_cast<std::uint32_t>(static_cast<std::uint16_t>(-x)) << 16 * k;
+      }
+      q.samples.push_back(static_cast<std::int32_t>(two));
+    }
+    q.levels.push_back(static_cast<std::int32_t>(level / 2));
+  }
+  return q;
 }
 
 /// What one thread needs for CpuSharedCosts.
@@ -140,51 +170,33 @@ class SharedCosts {
   std::vector<const float*> samples;  ///< of each channel
   std::vector<LaneMoments> moments;
 
-  explicit SharedCosts(const CpuQuery& query)
-      : samples(query.channels.size()),
-        moments(query.channels.size()),
+  explicit SharedCosts(const std::optional<SharedCostsQuery>& query)
+      : query_(query),
         costs_(*WARPLOOM_PICK(cpu_shared_costs)),
-        query_(query),
-        there_(costs_.within_bound != nullptr && query.normalization == Normalization::z &&
-               query.in_a_matrix() > 1 && query.radius >= 2),
-        memory_(there_ ? costs_.bytes(query.length, query.radius, query.count()) / 4 : 0) {
-    if (!there_) return;
-    levels_.resize(static_cast<std::size_t>(query.length + 3) / 4 * 4);
-    samples_of_query_.resize(levels_.size() * query.channels.size());
-    for (std::int64_t i = 0; i < query.length; ++i)
-      for (std::int64_t c = 0; c < query.count(); ++c) {
-        const float x = samples_of_query_[i * query.count() + c] = query.channels[c].samples[i];
-        levels_[i] += x * x;
-      }
+        memory_(query ? costs_.bytes(*query) / 4 : 0) {
+    if (!query) return;
+    samples.resize(static_cast<std::size_t>(query->channels));
+    moments.resize(samples.size());
   }
 
-  bool wanted() const { return there_ && patience_ == 0; }
-  unsigned within_bound(unsigned windows, float bound) {
-    const unsigned within =
-        costs_.within_bound({query_.length, query_.radius, query_.count(), samples_of_query_.data(),
-                             levels_.data(), samples.data(), moments.data(), windows, bound},
-                            memory_.data());
-    asked_ += std::popcount(windows);
-    left_ += std::popcount(within);
-    return within;
+  bool wanted() const { return query_ && patience_ == 0; }
+  int windows() const { return costs_.windows; }
+  void within_bound(float bound, std::uint8_t* within) {
+    costs_.within_bound(*query_, {samples.data(), moments.data(), bound}, memory_.data(), within);
   }
   /// Where less than a quarter was excluded, the next blocks go without.
-  void end_block(bool may_do_without) {
+  void end_block(std::int64_t asked, std::int64_t left, bool may_do_without) {
     if (patience_ > 0)
       --patience_;
-    else if (may_do_without && 4 * left_ > 3 * asked_)
-      patience_ = 3;
-    asked_ = left_ = 0;
+    else if (may_do_without && 4 * left > 3 * asked)
+      patience_ = 7;
   }
 
  private:
+  const std::optional<SharedCostsQuery>& query_;
   const CpuSharedCosts& costs_;
-  const CpuQuery& query_;
-  bool there_;
   Lines memory_;
-  std::vector<float> samples_of_query_, levels_;
   int patience_ = 0;  // blocks that go without
-  std::int64_t asked_ = 0, left_ = 0;
 };
 
 /// One thread's work.
@@ -194,7 +206,7 @@ class Worker final : BatchBounds {
       : search_(search),
         query_(search.query),
         batch_(query_),
-        shared_(query_),
+        shared_(search.shared_costs),
         tails_(query_.channels.size()),
         pending_of_(query_.channels.size()) {}
 
@@ -223,35 +235,44 @@ class Worker final : BatchBounds {
   }
 
  private:
+  /// Shared costs come first, where they exclude something: they take less time than envelopes, and hardly
+  /// anything is left to these. Of windows that they leave side by side (they differ too much) envelopes may
+  /// exclude some.
   void run_block(const CpuWindowsOfAll& windows, std::int64_t begin, std::int64_t end) {
     const int lanes = batch_.lanes();
-    const bool whole = patience_ > 0;
-    std::int64_t present = 0, left = 0, computed = 0;
-    for (std::int64_t t = begin; t < end; t += kMostLanes) {
-      unsigned here = 0;
-      for (int l = 0; l < std::min<std::int64_t>(kMostLanes, end - t); ++l)
-        here |= windows.missing(t + l) ? 0 : 1U << l;
-      unsigned alive = here;
-      if (!whole)
-        for (int first = 0; first < kMostLanes; first += lanes) {
-          const unsigned some = ((1U << lanes) - 1) << first;
-          if ((here & some) != 0)
-            alive &= not_excluded(windows, t + first, (here & some) >> first) << first | ~some;
-        }
-      present += std::popcount(here);
-      left += std::popcount(alive);
-      alive = within_shared_costs(windows, t, alive);
-      computed += std::popcount(alive);
-      for (int first = 0; first < kMostLanes; first += lanes) {
-        const unsigned some = alive >> first & ((1U << lanes) - 1);
-        if (4 * std::popcount(some) >= 3 * lanes) {
-          for (std::int64_t c = 0; c < query_.count(); ++c)
-            batch_.load_adjacent(c, samples(windows, c, t + first), windows.channels[c].lanes(t + first));
-          compute(windows.first + t + first, some);
-        } else {
-          for (int l = 0; l < lanes; ++l)
-            if ((some >> l & 1) != 0) push(windows, t + first + l);
-        }
+    const bool whole = patience_ > 0, automatic = search_.prune == Prune::automatic;
+    std::uint8_t alive[kWindowsBeforeChoice / 8] = {};  // bit l of byte b: window begin + 8 b + l
+    const auto count = [&] {
+      std::int64_t sum = 0;
+      for (const std::uint8_t eight : alive) sum += std::popcount(eight);
+      return sum;
+    };
+    for (std::int64_t t = begin; t < end; ++t)
+      if (!windows.missing(t)) alive[(t - begin) / 8] |= static_cast<std::uint8_t>(1U << (t - begin) % 8);
+    const std::int64_t present = count();
+    const bool shared = shared_.wanted();
+    if (shared) within_shared_costs(windows, begin, end, alive);
+    shared_.end_block(present, shared ? count() : present, automatic);
+    std::int64_t asked = 0, left = 0, computed = 0;  // of envelopes; computed: matrices
+    for (std::int64_t first = 0; first < end - begin; first += lanes) {
+      unsigned some = 0;
+      for (int b = 0; 8 * b < lanes; ++b) some |= unsigned{alive[first / 8 + b]} << 8 * b;
+      if (lanes < 8) some = alive[first / 8] >> first % 8 & ((1U << lanes) - 1);
+      if (some == 0) continue;
+      if (!whole && (!shared || !automatic || 2 * std::popcount(some) >= lanes)) {
+        asked += std::popcount(some);
+        some &= not_excluded(windows, begin + first, some);
+        left += std::popcount(some);
+      }
+      computed += std::popcount(some);
+      if (4 * std::popcount(some) >= 3 * lanes) {
+        for (std::int64_t c = 0; c < query_.count(); ++c)
+          batch_.load_adjacent(c, samples(windows, c, begin + first),
+                               windows.channels[c].lanes(begin + first));
+        compute(windows.first + begin + first, some);
+      } else {
+        for (int l = 0; l < lanes; ++l)
+          if ((some >> l & 1) != 0) push(windows, begin + first + l);
       }
     }
     counts_.windows += end - begin;
@@ -259,40 +280,58 @@ class Worker final : BatchBounds {
     counts_.bounded += present - computed;
     ++counts_.blocks;
     counts_.whole += whole;
-    const bool automatic = search_.prune == Prune::automatic;
     // Where bounds leave almost all, the next blocks go without.
     if (whole)
       --patience_;
-    else if (automatic && 8 * left > 7 * present)
+    else if (automatic && 8 * left > 7 * asked)
       patience_ = 31;
-    shared_.end_block(automatic);
   }
 
-  /// Of adjacent windows `alive`, those that are within the bound with costs that they share.
-  unsigned within_shared_costs(const CpuWindowsOfAll& windows, std::int64_t t, unsigned alive) {
-    constexpr int kFew = 4;  // windows, whose matrices are computed as soon
-    if (!shared_.wanted() || std::popcount(alive) < kFew) return alive;
-    for (std::int64_t c = 0; c < query_.count(); ++c) {
-      shared_.samples[c] = samples(windows, c, t);
-      shared_.moments[c] = windows.channels[c].lanes(t);
+  /// Of windows [begin, end) those `alive` that are within the bound with costs that they share.
+  void within_shared_costs(const CpuWindowsOfAll& windows, std::int64_t begin, std::int64_t end,
+                           std::uint8_t* alive) {
+    const int many = shared_.windows();
+    for (std::int64_t t = begin; t < end; t += many) {
+      for (std::int64_t c = 0; c < query_.count(); ++c) {
+        shared_.samples[c] = samples(windows, c, t, many);
+        shared_.moments[c] = windows.channels[c].lanes(t);
+      }
+      if (t + many > windows.count) take_tails(windows, t, many);
+      shared_.within_bound(sum_bound(search_.selection.bound(), query_.length * query_.count()),
+                           alive + (t - begin) / 8);
     }
-    const float most = sum_bound(search_.selection.bound(), query_.length * query_.count());
-    return shared_.within_bound(alive, most);
+  }
+
+  /// Moments of windows from t on, which are fewer than `many`.
+  void take_tails(const CpuWindowsOfAll& windows, std::int64_t t, std::int64_t many) {
+    tail_moments_.assign(static_cast<std::size_t>(3 * many * query_.count()), 0);
+    for (std::int64_t c = 0; c < query_.count(); ++c) {
+      const LaneMoments from = windows.channels[c].lanes(t);
+      float* const to = tail_moments_.data() + 3 * many * c;
+      std::copy_n(from.mean, windows.count - t, to);
+      std::copy_n(from.rest, windows.count - t, to + many);
+      std::copy_n(from.scale, windows.count - t, to + 2 * many);
+      shared_.moments[c] = {to, to + many, to + 2 * many};
+    }
   }
 
   /// Of the lanes `here`, those whose lower bounds are within the bound.
   unsigned not_excluded(const CpuWindowsOfAll& windows, std::int64_t t, unsigned here) {
     const float most = sum_bound(search_.selection.bound(), query_.length * query_.count());
+    alignas(64) float sums[kMostLanes];
     const unsigned alive =
-        here & within_bounds(search_.envelope, [&](const Envelope& slice, std::int64_t c, float* sums) {
+        here & within_bounds(search_.envelope, sums, [&](const Envelope& slice, std::int64_t c, float* to) {
           return search_.bounds.by_query(slice, samples(windows, c, t), windows.channels[c].lanes(t), most,
-                                         sums);
+                                         to);
         });
     if (alive == 0) return 0;
+    // Where the query's envelope tells little, the windows' do, too.
+    if (2 * *std::max_element(sums, sums + batch_.lanes()) < most) return alive;
     if (lower_.empty()) find_envelopes(windows);
-    return alive & within_bounds(search_.envelope, [&](const Envelope& slice, std::int64_t c, float* sums) {
+    return alive &
+           within_bounds(search_.envelope, sums, [&](const Envelope& slice, std::int64_t c, float* to) {
              return search_.bounds.by_windows(slice, lower_[c].data() + t, upper_[c].data() + t,
-                                              windows.channels[c].lanes(t), most, sums);
+                                              windows.channels[c].lanes(t), most, to);
            });
   }
 
@@ -305,14 +344,15 @@ class Worker final : BatchBounds {
     }
   }
 
-  /// Where window t of a channel begins, with as many samples as a vector reads.
-  const float* samples(const CpuWindowsOfAll& windows, std::int64_t channel, std::int64_t t) {
+  /// Where window t of a channel begins, with as many samples as so many adjacent windows read.
+  const float* samples(const CpuWindowsOfAll& windows, std::int64_t channel, std::int64_t t,
+                       std::int64_t adjacent = kMostLanes) {
     const float* const begin = windows.channels[channel].samples + t;
-    const std::int64_t needed = query_.length + kMostLanes - 1;
+    const std::int64_t needed = query_.length + adjacent - 1;
     const std::int64_t there = std::ssize(query_.channels[channel].recorded) - windows.first - t;
     if (there >= needed) return begin;
     std::vector<float>& tail = tails_[channel];
-    tail.resize(static_cast<std::size_t>(needed));
+    tail.assign(static_cast<std::size_t>(needed), 0);
     std::copy_n(begin, there, tail.begin());
     return tail.data();
   }
@@ -381,8 +421,9 @@ class Worker final : BatchBounds {
   DtwBatch batch_;
   SharedCosts shared_;
   std::vector<std::vector<float>> tails_;  // of channels
-  std::vector<Lines> lower_, upper_;       // the unit's envelopes, when they are first needed
-  int patience_ = 0;                       // blocks to be computed whole
+  std::vector<float> tail_moments_;
+  std::vector<Lines> lower_, upper_;  // the unit's envelopes, when they are first needed
+  int patience_ = 0;                  // blocks to be computed whole
   int pending_ = 0;
   std::int64_t pending_begin_[kMostLanes];
   std::vector<LaneWindows> pending_of_;  // channels
@@ -397,7 +438,9 @@ class Worker final : BatchBounds {
 void sow(BoundedSearch& search, const JointTask& task) {
   const CpuQuery& query = search.query;
   const int lanes = WARPLOOM_PICK(cpu_dtw)->lanes;
-  const std::int64_t stride = lanes * std::max<std::int64_t>(16, query.length / 16);
+  // Shared costs exclude most windows even while the bound is not so low.
+  const std::int64_t one_of = search.shared_costs ? 48 : 16;
+  const std::int64_t stride = lanes * std::max(one_of, query.length / 16);
   const std::int64_t groups = (search.range.last - search.range.first) / stride;
   if (groups < 2) return;
   // To look at, not to compute.
@@ -449,7 +492,14 @@ std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::in
 void search_bounded(const CpuQuery& query, const CpuRange& range, const JointTask& task, Prune prune,
                     SharedSelection& selection, CpuCounts& counts, Progress& progress) {
   const CpuBounds& bounds = *WARPLOOM_PICK(cpu_bounds);
-  BoundedSearch search{query, range, prune, selection, counts, bounds, QueryEnvelope(query, bounds)};
+  BoundedSearch search{query,
+                       range,
+                       prune,
+                       selection,
+                       counts,
+                       bounds,
+                       QueryEnvelope(query, bounds),
+                       shared_costs_query(query)};
   sow(search, task);
   const std::vector<CpuUnit> units = units_of(query, range.first, range.last);
   parallel_for(std::ssize(units), [&](std::int64_t u) {

@@ -1,263 +1,445 @@
 #include "search/cpu_shared_costs.hpp"
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-
-#include <utility>
-#endif
+#include "search/cpu_vector.hpp"
 
 namespace warploom::search::WARPLOOM_INSTRUCTION_SET {
 namespace {
 
 #if defined(__AVX2__)
 
-constexpr int kCount = AdjacentWindows::kCount;
-using Floats = __m256;            // 8
-using Words = __m256i;            // 16 unsigned integers of 16 bits, one for each window
-constexpr int kRows = 4;          // of a matrix that are in registers at once
-constexpr int kChunk = 16;        // rows whose costs are computed at once
-constexpr float kLimit = 50'000;  // what the bound is in costs' units
+constexpr int kBlock = 8;                  // windows that are normalised alike
+constexpr int kTogether = 4;               // windows that a matrix bounds
+constexpr int kWindows = kBlock * kLanes;  // a block in each lane of 32 bits, two matrices in each of 16
+constexpr int kRows = 4;                   // of matrices that are in registers at once
+constexpr int kAhead = 16;                 // samples that are normalised at once
+constexpr float kLimit = 60'000;           // what the bound is in costs' units at most
+constexpr float kWorthIt = .4F;            // the largest a
+using Ints = Mask;                         // of 32 bits
+using Words [[gnu::vector_size(4 * kLanes)]] = std::uint16_t;
 
 inline std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 inline std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
-inline Words lesser(const Words& a, const Words& b) { return _mm256_min_epu16(a, b); }
-inline Words sum(const Words& a, const Words& b) { return _mm256_adds_epu16(a, b); }
-inline Words load(const std::uint16_t* from) {
-  return _mm256_loadu_si256(reinterpret_cast<const Words*>(from));
-}
-inline void store(std::uint16_t* to, const Words& words) {
-  _mm256_storeu_si256(reinterpret_cast<Words*>(to), words);
-}
-inline Words most() { return _mm256_set1_epi16(-1); }
 
-/// Bit l: word l is within the bound.
-inline unsigned within(const Words& words) {
-  const Words limit = _mm256_set1_epi16(static_cast<short>(static_cast<std::uint16_t>(kLimit)));
-  const Words is = _mm256_cmpeq_epi16(lesser(words, limit), words);
-  return static_cast<unsigned>(
+template <class V, class T>
+inline V load_from(const T* from) {
+  V v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+#if defined(__AVX512F__)
+using Raw = __m512i;
+inline Words lesser(const Words& a, const Words& b) {
+  return reinterpret_cast<Words>(_mm512_min_epu16(reinterpret_cast<Raw>(a), reinterpret_cast<Raw>(b)));
+}
+inline Words sum(const Words& a, const Words& b) {
+  return reinterpret_cast<Words>(_mm512_adds_epu16(reinterpret_cast<Raw>(a), reinterpret_cast<Raw>(b)));
+}
+inline Ints products(const Ints& a, const Ints& b) {
+  return reinterpret_cast<Ints>(_mm512_madd_epi16(reinterpret_cast<Raw>(a), reinterpret_cast<Raw>(b)));
+}
+/// a += products(b, c) in one instruction, which not every processor with the others has.
+inline void add_products(Ints& a, const Ints& b, const Ints& c) {
+  asm("vpdpwssd %2, %1, %0" : "+v"(a) : "v"(b), "v"(c));
+}
+/// What is below 0 becomes 0, what is too large the largest; four of a and four of b in turns.
+inline Words packed(const Ints& a, const Ints& b) {
+  return reinterpret_cast<Words>(_mm512_packus_epi32(reinterpret_cast<Raw>(a), reinterpret_cast<Raw>(b)));
+}
+inline Ints rounded(const Vector& x) {
+  return reinterpret_cast<Ints>(_mm512_maskz_cvtps_epi32(0xFFFF, reinterpret_cast<__m512>(x)));
+}
+inline Vector root(const Vector& x) {
+  return reinterpret_cast<Vector>(_mm512_maskz_sqrt_ps(0xFFFF, reinterpret_cast<__m512>(x)));
+}
+/// Bit w: word w does not exceed the limit.
+inline std::uint32_t within(const Words& words, const Words& limit) {
+  return _mm512_cmple_epu16_mask(reinterpret_cast<Raw>(words), reinterpret_cast<Raw>(limit));
+}
+#else
+using Raw = __m256i;
+inline Words lesser(const Words& a, const Words& b) {
+  return reinterpret_cast<Words>(_mm256_min_epu16(reinterpret_cast<Raw>(a), reinterpret_cast<Raw>(b)));
+}
+inline Words sum(const Words& a, const Words& b) {
+  return reinterpret_cast<Words>(_mm256_adds_epu16(reinterpret_cast<Raw>(a), reinterpret_cast<Raw>(b)));
+}
+inline Ints products(const Ints& a, const Ints& b) {
+  return reinterpret_cast<Ints>(_mm256_madd_epi16(reinterpret_cast<Raw>(a), reinterpret_cast<Raw>(b)));
+}
+inline void add_products(Ints& a, const Ints& b, const Ints& c) { a += products(b, c); }
+/// What is below 0 becomes 0, what is too large the largest; four of a and four of b in turns.
+inline Words packed(const Ints& a, const Ints& b) {
+  return reinterpret_cast<Words>(_mm256_packus_epi32(reinterpret_cast<Raw>(a), reinterpret_cast<Raw>(b)));
+}
+inline Ints rounded(const Vector& x) {
+  return reinterpret_cast<Ints>(_mm256_cvtps_epi32(reinterpret_cast<__m256>(x)));
+}
+inline Vector root(const Vector& x) {
+  return reinterpret_cast<Vector>(_mm256_sqrt_ps(reinterpret_cast<__m256>(x)));
+}
+/// Bit w: word w does not exceed the limit.
+inline std::uint32_t within(const Words& words, const Words& limit) {
+  const Raw is =
+      _mm256_cmpeq_epi16(reinterpret_cast<Raw>(lesser(words, limit)), reinterpret_cast<Raw>(words));
+  return static_cast<std::uint32_t>(
       _mm_movemask_epi8(_mm_packs_epi16(_mm256_castsi256_si128(is), _mm256_extracti128_si256(is, 1))));
 }
-/// All ones in the words whose bits are set.
-inline Words words_of(unsigned bits) {
-  const Words bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
-                                      static_cast<short>(32768));
-  return _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(static_cast<short>(bits)), bit), bit);
-}
+#endif
 
-struct Extremes {
-  float least, most;
-  float middle() const { return (least + most) / 2; }
-  float half() const { return (most - least) / 2; }
+inline Words most() { return Words{} - 1; }
+
+/// Of the words of packed(): which block, and which of its matrices.
+constexpr int block_of_word(int word) { return word / 8 * 4 + word % 4; }
+constexpr int matrix_of_word(int word) { return word / 4 % 2; }
+
+/// Every other of two vectors.
+struct Halves {
+  Vector even, odd;
 };
-
-Extremes extremes(Floats a, Floats b) {
-  Floats low = _mm256_min_ps(a, b), high = _mm256_max_ps(a, b);
-  float lows[8], highs[8];
-  _mm256_storeu_ps(lows, low);
-  _mm256_storeu_ps(highs, high);
-  Extremes e{lows[0], highs[0]};
-  for (int l = 1; l < 8; ++l) {
-    e.least = lows[l] < e.least ? lows[l] : e.least;
-    e.most = highs[l] > e.most ? highs[l] : e.most;
+inline Halves halves(const Vector& a, const Vector& b) {
+  return [&]<int... l>(std::integer_sequence<int, l...>) {
+    return Halves{__builtin_shufflevector(a, b, 2 * l...), __builtin_shufflevector(a, b, 2 * l + 1 ...)};
   }
-  return e;
+  (std::make_integer_sequence<int, kLanes>{});
 }
 
-/// How a channel of all windows is normalised, and how far each of them is from that: the window's sample is
-/// within scale_off * |z| + off of z.
+/// Every eighth of 8 * kLanes floats, from k on.
+inline void part_by_eight(const float* from, Vector (&to)[kBlock]) {
+  Vector half[2][4];
+  for (int k = 0; k < 4; ++k) {
+    const auto [even, odd] = halves(load(from + 2 * k * kLanes), load(from + (2 * k + 1) * kLanes));
+    half[0][k] = even;
+    half[1][k] = odd;
+  }
+  for (int k = 0; k < 2; ++k) {
+    const Halves a = halves(half[k][0], half[k][1]), b = halves(half[k][2], half[k][3]);
+    const Halves even = halves(a.even, b.even), odd = halves(a.odd, b.odd);
+    to[k] = even.even;
+    to[k + 4] = even.odd;
+    to[k + 2] = odd.even;
+    to[k + 6] = odd.odd;
+  }
+}
+
+/// How a channel of each block is normalised, (x - mean) * scale - shift, and how far each of its windows is
+/// from that: the window's sample is within scale_off * |z| + off of z.
 struct Common {
-  float mean, rest, scale;
-  float scale_off, off;
+  Vector mean, scale, shift, scale_off, off;
 };
 
-Common common(const LaneMoments& moments, unsigned here) {
-  const int first = __builtin_ctz(here);
-  const float mean = moments.mean[first], rest = moments.rest[first];
-  const Words asked = words_of(here);
-  Floats scales[2], means[2];  // means less the first
-  for (int half = 0; half < 2; ++half) {
-    const __m128i words = half == 0 ? _mm256_castsi256_si128(asked) : _mm256_extracti128_si256(asked, 1);
-    const Floats is = _mm256_castsi256_ps(_mm256_cvtepi16_epi32(words));
-    scales[half] =
-        _mm256_blendv_ps(_mm256_set1_ps(moments.scale[first]), _mm256_loadu_ps(moments.scale + 8 * half), is);
-    means[half] = _mm256_and_ps(
-        is, _mm256_add_ps(_mm256_sub_ps(_mm256_loadu_ps(moments.mean + 8 * half), _mm256_set1_ps(mean)),
-                          _mm256_sub_ps(_mm256_loadu_ps(moments.rest + 8 * half), _mm256_set1_ps(rest))));
-  }
-  const Extremes scale = extremes(scales[0], scales[1]), shift = extremes(means[0], means[1]);
-  constexpr float kRounding = 4e-6F;  // relative, of samples normalised in single precision
-  const float middle = scale.middle();
-  return {mean, rest + shift.middle(), middle, (middle > 0 ? scale.half() / middle : 1) + kRounding,
-          shift.half() * scale.most + kRounding};
-}
-
-/// Sample t lies at t + radius.
 struct Memory {
-  std::int64_t padded, stride;  // floats of a channel, costs of a row, with what is read beyond them
-  float *z, *levels;            // [channels][padded]; of each sample what all its costs have in common
-  std::uint16_t* costs;         // [kChunk][stride]: of row i and sample t at t - i / kRows * kRows + radius
-  std::uint16_t* row;           // [length + 1][kCount]
+  std::int64_t samples, stride;  // of a block's windows; blocks of samples that a channel has
+  Common* channels;
+  Ints *z, *levels;  // of sample t of all blocks: [t * pairs + pair], [t]
+  Ints* costs;       // [8][kRows] of samples t, at t % 8
+  Words* row;        // of column j at [j + 1]
+  float* parted;     // of each channel [kBlock][stride]: samples k, k + 8, ...
   char* end;
 
-  Memory(std::int64_t length, std::int64_t radius, std::int64_t channels, void* at)
-      : padded((length + 2 * radius + 3 * kCount + kRows + 15) / 16 * 16),
-        stride((2 * radius + kCount + kRows + 15) / 16 * 16),
-        z(static_cast<float*>(at)),
-        levels(z + padded * channels),
-        costs(reinterpret_cast<std::uint16_t*>(levels + padded)),
-        row(costs + stride * kChunk),
-        end(reinterpret_cast<char*>(row + kCount * (length + 1))) {}
+  Memory(const SharedCostsQuery& q, void* at)
+      : samples(q.length + kBlock - 1),
+        stride((samples + kWindows - kBlock + kWindows - 1) / kWindows * kLanes + kLanes),
+        channels(static_cast<Common*>(at)),
+        z(reinterpret_cast<Ints*>(channels + q.channels)),
+        levels(z + samples * q.pairs()),
+        costs(levels + samples),
+        row(reinterpret_cast<Words*>(costs + 8 * kRows)),
+        parted(reinterpret_cast<float*>(row + q.length + kTogether)),
+        end(reinterpret_cast<char*>(parted + q.channels * kBlock * stride)) {}
 };
 
-std::int64_t bytes(std::int64_t length, std::int64_t radius, std::int64_t channels) {
-  return Memory(length, radius, channels, nullptr).end - static_cast<char*>(nullptr);
+std::int64_t bytes(const SharedCostsQuery& query) {
+  return Memory(query, nullptr).end - static_cast<char*>(nullptr);
 }
 
-/// What the squares of a cost are multiplied by, since sums of them and of twice the products are rounded.
-inline float kept_of(std::int64_t channels) { return 1 - static_cast<float>(channels + 4) * 0x1p-21F; }
-
-/// Normalises the samples. @param scale  of costs @param a  of the triangle inequality
-void normalise(const AdjacentWindows& p, const Common* channels, float scale, float a, const Memory& memory) {
-  const std::int64_t count = p.length + kCount - 1;
-  const Floats sign = _mm256_set1_ps(-0.F), less = _mm256_set1_ps(-(1 + a) / a);
-  const Floats kept = _mm256_set1_ps(kept_of(p.channels)), scales = _mm256_set1_ps(scale);
-  const Floats twice = _mm256_set1_ps(-2 * scale);
-  for (std::int64_t t = 0; t < count; t += 8) {
-    const std::int64_t from = smaller(t, count - 8);  // the last eight again
-    Floats level = _mm256_setzero_ps(), off = level;
-    for (std::int64_t c = 0; c < p.channels; ++c) {
-      const Common& how = channels[c];
-      const Floats of = _mm256_set1_ps(how.scale);
-      const Floats x = _mm256_sub_ps(_mm256_loadu_ps(p.samples[c] + from), _mm256_set1_ps(how.mean));
-      const Floats z = _mm256_fmadd_ps(x, of, _mm256_set1_ps(-how.rest * how.scale));
-      const Floats v =
-          _mm256_fmadd_ps(_mm256_andnot_ps(sign, z), _mm256_set1_ps(how.scale_off), _mm256_set1_ps(how.off));
-      level = _mm256_fmadd_ps(z, z, level);
-      off = _mm256_fmadd_ps(v, v, off);
-      _mm256_storeu_ps(memory.z + c * memory.padded + p.radius + from, _mm256_mul_ps(z, twice));
-    }
-    level = _mm256_fmadd_ps(level, kept, _mm256_mul_ps(off, less));
-    _mm256_storeu_ps(memory.levels + p.radius + from, _mm256_mul_ps(level, scales));
+/// Moments of windows that are not asked for become those of one of the block that is.
+void take_others(const std::uint8_t* asked, float* moments) {
+  for (int b = 0; b < kLanes; ++b) {
+    float* const of = moments + b * kBlock;
+    for (int l = 0; l < kBlock; ++l)
+      if ((asked[b] >> l & 1) == 0) of[l] = asked[b] == 0 ? 0 : of[__builtin_ctz(asked[b])];
   }
 }
 
-/// Costs of kRows rows from row i on, from sample i - radius on: (|q|^2 + |z|^2 - 2 q z) * scale, less what
-/// is lost.
-void costs_of_rows(const AdjacentWindows& p, std::int64_t i, float scale, const Memory& memory,
-                   std::uint16_t* to) {
-  const float* const query = p.query + i * p.channels;
-  const Floats kept = _mm256_set1_ps(scale * kept_of(p.channels));
-  for (std::int64_t k = 0; k < memory.stride; k += 16) {
-    const float* const z = memory.z + i + k;
-    Floats cost[kRows][2];
-    for (int half = 0; half < 2; ++half) {
-      const Floats level = _mm256_loadu_ps(memory.levels + i + k + 8 * half);
-      for (int r = 0; r < kRows; ++r)
-        cost[r][half] = _mm256_fmadd_ps(_mm256_set1_ps(p.levels[i + r]), kept, level);
+Common common(const LaneMoments& moments, const std::uint8_t* asked, bool all_asked, float parts) {
+  Vector mean[kBlock], rest[kBlock], scale[kBlock];
+  const auto take = [&](const float* from, Vector(&to)[kBlock]) {
+    if (all_asked) return part_by_eight(from, to);
+    float some[kWindows];
+    __builtin_memcpy(some, from, sizeof some);
+    take_others(asked, some);
+    part_by_eight(some, to);
+  };
+  take(moments.mean, mean);
+  take(moments.rest, rest);
+  take(moments.scale, scale);
+  Vector least_scale = scale[0], most_scale = scale[0], least{}, most{};  // means less the first
+  for (int k = 1; k < kBlock; ++k) {
+    least_scale = lesser(least_scale, scale[k]);
+    most_scale = greater(most_scale, scale[k]);
+    const Vector shift = (mean[k] - mean[0]) + (rest[k] - rest[0]);
+    least = lesser(least, shift);
+    most = greater(most, shift);
+  }
+  constexpr float kRounding = 4e-6F;  // relative, of samples normalised in single precision
+  const Vector middle = (least_scale + most_scale) * .5F;
+  const Vector differs = (most_scale - least_scale) * .5F / middle;
+  return {mean[0], middle, (rest[0] + (least + most) * .5F) * middle,
+          (middle > Vector{} ? differs : all(1)) + kRounding,
+          // Samples of query and recording are rounded to parts, by half of one each.
+          (most - least) * .5F * most_scale + kRounding + 1.001F / parts};
+}
+
+/// What is computed of the windows of one call. @tparam kPairs  of channels; 0: any number @tparam kDot  with
+/// add_products()
+template <int kPairs, bool kDot>
+class Blocks {
+ public:
+  Blocks(const SharedCostsQuery& query, const AdjacentWindows& windows, void* memory)
+      : q_(query), w_(windows), memory_(query, memory) {}
+
+  void within_bound(std::uint8_t* within_them) {
+    const std::uint32_t worth = choose(within_them);
+    if (worth == 0) return;
+    Words limit;
+    std::uint32_t asked = 0;  // words
+    {
+      const Vector most =
+          (1.F + a_) * (w_.bound * half_square_ * 1.00001F / static_cast<float>(1U << shift_));
+      const Ints limits = rounded(most) + 1;
+      limit = packed(limits, limits);
     }
-    for (std::int64_t c = 0; c < p.channels; ++c) {
-      const Floats z0 = _mm256_loadu_ps(z + c * memory.padded),
-                   z1 = _mm256_loadu_ps(z + c * memory.padded + 8);
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
-        const Floats q = _mm256_set1_ps(query[r * p.channels + c]);
-        cost[r][0] = _mm256_fmadd_ps(q, z0, cost[r][0]);
-        cost[r][1] = _mm256_fmadd_ps(q, z1, cost[r][1]);
+    for (int w = 0; w < 2 * kLanes; ++w) {
+      const int block = block_of_word(w);
+      const unsigned four = within_them[block] >> (kTogether * matrix_of_word(w)) & 15;
+      if ((worth >> block & 1) != 0 && four != 0) asked |= 1U << w;
+    }
+    const std::uint32_t left = matrices(limit, asked);
+    for (std::uint32_t out = asked & ~left; out != 0; out &= out - 1) {
+      const int w = __builtin_ctz(out);
+      within_them[block_of_word(w)] &= static_cast<std::uint8_t>(matrix_of_word(w) == 0 ? 0xF0 : 0x0F);
+    }
+  }
+
+ private:
+  std::int64_t pairs() const { return kPairs > 0 ? kPairs : q_.pairs(); }
+
+  /// @return blocks of which something may be excluded
+  std::uint32_t choose(const std::uint8_t* asked) {
+    std::uint32_t some = 0;
+    bool all_asked = true;
+    for (int b = 0; b < kLanes; ++b) {
+      some |= asked[b] != 0 ? 1U << b : 0;
+      all_asked &= asked[b] == 0xFF;
+    }
+    if (some == 0 || !(w_.bound > 0) || !(w_.bound < 1e30F)) return 0;
+    Vector loss{};  // of a cell, on an average
+    for (std::int64_t c = 0; c < q_.channels; ++c) {
+      memory_.channels[c] = common(w_.moments[c], asked, all_asked, q_.parts);
+      const Vector off = memory_.channels[c].scale_off + memory_.channels[c].off;
+      loss += off * off;
+    }
+    // The best for cells that cost what those of a path at the bound do.
+    a_ = root(loss * (static_cast<float>(q_.length) / w_.bound));
+    const std::uint32_t worth = some & bits(a_ < all(kWorthIt));
+    // Of few blocks it would cost more than their matrices.
+    if (4 * __builtin_popcount(worth) < kLanes) return 0;
+    a_ = lesser(a_, all(kWorthIt));
+    half_square_ = q_.parts * q_.parts / 2;
+    shift_ = 0;
+    for (float limit = w_.bound * (1 + kWorthIt) * half_square_; limit > kLimit; limit /= 2) ++shift_;
+    slack_ = (1.F + a_) / a_ * (half_square_ * 1.0001F);
+    return worth;
+  }
+
+  /// Samples that the blocks share with their neighbours, up to those of sample t of the last block.
+  void part_to(std::int64_t t) {
+    const std::int64_t there = memory_.samples + kWindows - kBlock;
+    const std::int64_t needed = smaller(t + kWindows - kBlock, there);
+    for (; parted_ < needed; parted_ += kWindows)
+      for (std::int64_t c = 0; c < q_.channels; ++c) {
+        const float* from = w_.samples[c] + parted_;
+        float some[kWindows];
+        if (parted_ + kWindows > there) {
+          for (std::int64_t k = 0; k < kWindows; ++k) some[k] = parted_ + k < there ? from[k] : 0;
+          from = some;
+        }
+        Vector parts[kBlock];
+        part_by_eight(from, parts);
+        for (int k = 0; k < kBlock; ++k)
+          store(memory_.parted + (c * kBlock + k) * memory_.stride + parted_ / kBlock, parts[k]);
+      }
+  }
+
+  /// Samples [normalised_, end) of all blocks.
+  void normalise_to(std::int64_t end) {
+    part_to(end);
+    const Vector most = all(static_cast<float>(q_.most)), sign = all(-0.F);
+    const std::int64_t pairs = this->pairs();
+    for (std::int64_t t = normalised_; t < end; ++t) {
+      Vector off{};
+      Ints level{};
+      const auto sample = [&](std::int64_t c) {
+        const Common& how = memory_.channels[c];
+        const Vector x =
+            load(memory_.parted + (c * kBlock + t % kBlock) * memory_.stride + t / kBlock) - how.mean;
+        const Vector z = x * how.scale - how.shift;
+        const Vector size =
+            reinterpret_cast<Vector>(reinterpret_cast<Ints>(z) & ~reinterpret_cast<Ints>(sign));
+        const Vector v = size * how.scale_off + how.off;
+        off += v * v;
+        return rounded(lesser(greater(z * q_.parts, -most), most));
+      };
+      for (std::int64_t k = 0; k < pairs; ++k) {
+        Ints two = sample(2 * k) & 0xFFFF;
+        if (2 * k + 1 < q_.channels) two |= sample(2 * k + 1) << 16;
+        memory_.z[t * pairs + k] = two;
+        level += products(two, two);
+      }
+      memory_.levels[t] = (level >> 1) - rounded(lesser(off * slack_, all(0x1p29F))) - 1;
+    }
+    normalised_ = end;
+  }
+
+  /// Some rows of the query, in all lanes.
+  template <int R>
+  struct Rows {
+    Ints level[R], samples[R][kPairs > 0 ? kPairs : 1];
+    const std::int32_t* query;
+
+    Rows(const SharedCostsQuery& q, std::int64_t i) : query(q.samples.data() + i * q.pairs()) {
+      for (int k = 0; k < R; ++k) {
+        level[k] = Ints{} + q.levels[i + k];
+        for (int c = 0; c < kPairs; ++c) samples[k][c] = Ints{} + query[k * kPairs + c];
       }
     }
-    // What is below 0 or no number becomes 0, what is too large the largest.
-    for (int r = 0; r < kRows; ++r)
-      store(to + r * memory.stride + k,
-            _mm256_permute4x64_epi64(
-                _mm256_packus_epi32(_mm256_cvttps_epi32(cost[r][0]), _mm256_cvttps_epi32(cost[r][1])), 0xD8));
-  }
-}
-
-/// R rows from row i on; see cpu_dtw.cpp. @param costs  of row i at column j, if sample 0 is at 0
-/// @return the least of the last of them
-template <int R>
-inline Words rows(const AdjacentWindows& p, std::int64_t i, const std::uint16_t* costs,
-                  const Memory& memory) {
-  const std::int64_t begin = larger(0, i - p.radius), inner_end = smaller(p.length, i + p.radius + 1);
-  Words left[R], least = most();
-  for (int k = 0; k < R; ++k) left[k] = most();
-  Words corner = begin > 0 ? load(memory.row + begin * kCount) : i == 0 ? Words{} : most();
-  const auto column = [&]<int kFrom, int kTo>(std::int64_t j) {
-    Words above = most(), diagonal = corner;
-    if constexpr (kFrom == 0)
-      corner = above = load(memory.row + (j + 1) * kCount);
-    else
-      diagonal = left[kFrom - 1];
-#pragma GCC unroll 8
-    for (int k = kFrom; k < kTo; ++k) {
-      const Words best = lesser(lesser(left[k], diagonal), above);
-      diagonal = left[k];
-      above = left[k] = sum(load(costs + k * memory.stride + j), best);
-    }
-    if constexpr (kTo == R) {
-      store(memory.row + (j + 1) * kCount, above);
-      least = lesser(least, above);
-    }
   };
-  std::int64_t j = begin;
-  [&]<int... c>(std::integer_sequence<int, c...>) {
-    ((j == i - p.radius + c ? column.template operator()<0, c + 1>(j++) : void()), ...);
-  }
-  (std::make_integer_sequence<int, R - 1>{});
-  for (; j < inner_end; ++j) column.template operator()<0, R>(j);
-  [&]<int... c>(std::integer_sequence<int, c...>) {
-    ((j == i + p.radius + 1 + c && j < p.length ? column.template operator()<c + 1, R>(j++) : void()), ...);
-  }
-  (std::make_integer_sequence<int, R - 1>{});
-  return least;
-}
 
-/// @return windows whose sums are within the bound
-unsigned matrices(const AdjacentWindows& p, float scale, const Memory& memory) {
-  for (std::int64_t j = 0; j <= p.length; ++j) store(memory.row + j * kCount, most());
-  const Words others = _mm256_andnot_si256(words_of(p.here), most());  // windows that are not asked for
-  for (std::int64_t chunk = 0; chunk < p.length; chunk += kChunk) {
-    for (std::int64_t k = 0; k < kChunk && chunk + k < p.length; k += kRows)
-      costs_of_rows(p, chunk + k, scale, memory, memory.costs + k * memory.stride);
-    for (std::int64_t i = chunk, end = smaller(p.length, chunk + kChunk); i < end;) {
-      const std::int64_t first = i / kRows * kRows;
-      const std::uint16_t* const costs = memory.costs + (i - chunk) * memory.stride + p.radius - first;
-      const bool all = i + kRows <= end;
-      const Words least = all ? rows<kRows>(p, i, costs, memory) : rows<1>(p, i, costs, memory);
-      if (within(_mm256_or_si256(least, others)) == 0) return 0;
-      i += all ? kRows : 1;
+  /// Costs of rows and sample t, of all blocks: half of |q - z|^2, less what is lost.
+  template <int R>
+  [[gnu::always_inline]] void costs(const Rows<R>& of, std::int64_t t, Ints (&to)[R]) const {
+    const std::int64_t pairs = this->pairs();
+    const Ints level = memory_.levels[t];
+#pragma GCC unroll 4
+    for (int k = 0; k < R; ++k) to[k] = level + of.level[k];
+#pragma GCC unroll 4
+    for (std::int64_t c = 0; c < pairs; ++c) {
+      const Ints z = memory_.z[t * pairs + c];
+#pragma GCC unroll 4
+      for (int k = 0; k < R; ++k) {
+        const Ints q = kPairs > 0 ? of.samples[k][c] : Ints{} + of.query[k * pairs + c];
+        if constexpr (kDot)
+          add_products(to[k], z, q);
+        else
+          to[k] += products(z, q);
+      }
     }
+#pragma GCC unroll 4
+    for (int k = 0; k < R; ++k) to[k] >>= shift_;
   }
-  return p.here & within(load(memory.row + p.length * kCount));
+
+  /// R rows from row i on; see cpu_dtw.cpp.
+  /// @return the least of the last of them
+  template <int R>
+  Words rows(std::int64_t i) const {
+    const std::int64_t right = q_.radius + kTogether - 1, columns = q_.length + kTogether - 1;
+    const std::int64_t begin = larger(0, i - q_.radius), inner_end = smaller(columns, i + right + 1);
+    const Rows<R> of(q_, i);
+    Words left[R], least = most();
+    for (int k = 0; k < R; ++k) left[k] = most();
+    Words corner = begin > 0 || i == 0 ? memory_.row[begin] : most();
+    for (std::int64_t t = begin; t < begin + kTogether; ++t) {
+      Ints some[R];
+      costs<R>(of, t, some);
+      for (int k = 0; k < R; ++k) memory_.costs[t % 8 * kRows + k] = some[k];
+    }
+    const auto column = [&]<int kFrom, int kTo>(std::int64_t j) [[gnu::always_inline]] {
+      Ints later[R];  // of the second matrix of each block
+      costs<R>(of, j + kTogether, later);
+      Ints *const keep = memory_.costs + (j + kTogether) % 8 * kRows, *const first =
+                                                                          memory_.costs + j % 8 * kRows;
+      Words above = most(), diagonal = corner;
+      if constexpr (kFrom == 0)
+        corner = above = memory_.row[j + 1];
+      else
+        diagonal = left[kFrom - 1];
+#pragma GCC unroll 8
+      for (int k = 0; k < R; ++k) keep[k] = later[k];
+#pragma GCC unroll 8
+      for (int k = kFrom; k < kTo; ++k) {
+        const Words best = lesser(lesser(left[k], diagonal), above);
+        diagonal = left[k];
+        above = left[k] = sum(packed(first[k], later[k]), best);
+      }
+      if constexpr (kTo == R) {
+        memory_.row[j + 1] = above;
+        least = lesser(least, above);
+      }
+    };
+    std::int64_t j = begin;
+    for_each<R - 1>([&]<int c>() {
+      if (j == i - q_.radius + c) column.template operator()<0, c + 1>(j++);
+    });
+    for (; j < inner_end; ++j) column.template operator()<0, R>(j);
+    for_each<R - 1>([&]<int c>() {
+      if (j == i + right + 1 + c && j < columns) column.template operator()<c + 1, R>(j++);
+    });
+    return least;
+  }
+
+  /// @return words of `asked` whose sums are within the limit
+  std::uint32_t matrices(const Words& limit, std::uint32_t asked) {
+    // A path of any of the windows begins with no cost.
+    for (std::int64_t j = 0; j < q_.length + kTogether; ++j)
+      memory_.row[j] = j < kTogether ? Words{} : most();
+    for (std::int64_t i = 0; i < q_.length;) {
+      const bool many = i + kRows <= q_.length;
+      const std::int64_t needed = smaller(i + kRows + q_.radius + kTogether - 1 + kTogether, memory_.samples);
+      if (normalised_ < needed) normalise_to(smaller(needed + kAhead, memory_.samples));
+      const Words least = many ? rows<kRows>(i) : rows<1>(i);
+      if ((within(least, limit) & asked) == 0) return 0;
+      i += many ? kRows : 1;
+    }
+    Words best = most();
+    for (int k = 0; k < kTogether; ++k) best = lesser(best, memory_.row[q_.length + k]);
+    return within(best, limit) & asked;
+  }
+
+  const SharedCostsQuery& q_;
+  const AdjacentWindows& w_;
+  Memory memory_;
+  Vector a_, slack_;
+  float half_square_ = 0;
+  int shift_ = 0;
+  std::int64_t parted_ = 0, normalised_ = 0;
+};
+
+template <bool kDot>
+void within_bound_by(const SharedCostsQuery& query, const AdjacentWindows& windows, void* memory,
+                     std::uint8_t* within_them) {
+  const auto run = [&]<int kPairs>() {
+    Blocks<kPairs, kDot>(query, windows, memory).within_bound(within_them);
+  };
+  switch (query.pairs()) {
+    case 1:
+      return run.template operator()<1>();
+    case 2:
+      return run.template operator()<2>();
+    case 3:
+      return run.template operator()<3>();
+    default:
+      return run.template operator()<0>();
+  }
 }
 
-unsigned within_bound(const AdjacentWindows& p, void* at) {
-  constexpr std::int64_t kMostChannels = 64;
-  if (p.here == 0 || !(p.bound > 0) || !(p.bound < 1e30F) || p.channels > kMostChannels) return p.here;
-  Common channels[kMostChannels];
-  float loss = 0;  // of a cell, on an average
-  for (std::int64_t c = 0; c < p.channels; ++c) {
-    channels[c] = common(p.moments[c], p.here);
-    const float off = channels[c].scale_off + channels[c].off;
-    loss += off * off;
-  }
-  // The best for cells that cost what those of a path at the bound do.
-  const float a = __builtin_sqrtf(loss * static_cast<float>(p.length) / p.bound);
-  constexpr unsigned kHalf = (1U << kCount / 2) - 1;
-  constexpr float kNear = .2F, kWorthIt = .4F;
-  if (!(a < kNear) && (p.here & kHalf) != 0 && (p.here & ~kHalf) != 0) {
-    // Half as many windows differ half as much.
-    AdjacentWindows half = p;
-    half.here = p.here & kHalf;
-    const unsigned first = within_bound(half, at);
-    half.here = p.here & ~kHalf;
-    return first | within_bound(half, at);
-  }
-  if (!(a < kWorthIt)) return p.here;
-  const Memory memory(p.length, p.radius, p.channels, at);
-  const float scale = kLimit / p.bound / (1 + a);
-  normalise(p, channels, scale, a, memory);
-  return matrices(p, scale, memory);
+void within_bound(const SharedCostsQuery& query, const AdjacentWindows& windows, void* memory,
+                  std::uint8_t* within_them) {
+#if defined(__AVX512F__)
+  static const bool dot = __builtin_cpu_supports("avx512vnni");
+  if (dot) return within_bound_by<true>(query, windows, memory, within_them);
+#endif
+  within_bound_by<false>(query, windows, memory, within_them);
 }
 
 #endif
@@ -266,9 +448,9 @@ unsigned within_bound(const AdjacentWindows& p, void* at) {
 
 extern const CpuSharedCosts cpu_shared_costs;
 #if defined(__AVX2__)
-const CpuSharedCosts cpu_shared_costs = {within_bound, bytes};
+const CpuSharedCosts cpu_shared_costs = {kWindows, within_bound, bytes};
 #else
-const CpuSharedCosts cpu_shared_costs = {nullptr, nullptr};
+const CpuSharedCosts cpu_shared_costs = {0, nullptr, nullptr};
 #endif
 
 }  // namespace warploom::search::WARPLOOM_INSTRUCTION_SET

@@ -1,43 +1,57 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "search/cpu_dtw.hpp"
 
 namespace warploom::search {
 
-/// Adjacent windows of several channels, which are compared with a query on one path.
-struct AdjacentWindows {
-  static constexpr int kCount = 16;
+/// A query of several channels in integers of 16 bits: its samples times `parts`, which is chosen so that
+/// sums of squares of all channels fit into 32 bits.
+struct SharedCostsQuery {
+  static constexpr std::int64_t kMostChannels = 64;
 
-  std::int64_t length, radius, channels;
-  const float* query;           ///< normalised; sample i of channel c at [i * channels + c]; whole fours of i
-  const float* levels;          ///< for each i the sum of its squares over channels
-  const float* const* samples;  ///< of each channel, from where the first window begins; length + kCount - 1
-  const LaneMoments* moments;   ///< of each channel; of kCount windows
-  unsigned here;                ///< bit l: window l is asked for, and misses no sample
+  std::int64_t length = 0, radius = 0, channels = 0;
+  float parts = 0;
+  std::int32_t most = 0;  ///< larger samples, of query or recording, are taken for this
+  std::vector<std::int32_t> samples =
+      {};  ///< negated, of two channels in a number: of row i [i * pairs() + pair]
+  std::vector<std::int32_t> levels = {};  ///< of row i: half the sum of its squares
+
+  std::int64_t pairs() const { return (channels + 1) / 2; }
+};
+
+/// Adjacent windows, eight of which are a block.
+struct AdjacentWindows {
+  static constexpr int kMost = 128;
+
+  const float* const* samples;  ///< of each channel, from where the first window begins; length + windows - 1
+  const LaneMoments* moments;   ///< of each channel; of all windows
   float bound;                  ///< of D(length - 1, length - 1) of distance.hpp
 };
 
-/// A lower bound of matrices of several channels that is nearly as tight as the matrices: they are computed,
-/// in integers of 16 bits, with costs that adjacent windows share.
+/// A lower bound of matrices of several channels that is nearly as tight as the matrices, of four windows in
+/// one: in integers of 16 bits, with costs that adjacent windows share.
 ///
 /// Were adjacent windows normalised alike, the cost of the query's sample i and the recording's sample t
-/// would be the same in all of them: one sum over channels for some ten cells. They nearly are. With z
-/// normalised by what lies in the middle of all, |y - z| <= A |z| + B =: v for each window's y, so that by
-/// the triangle inequality, for any a > 0,
+/// would be the same in all of them. Eight of them nearly are. With z normalised by what lies in the middle
+/// of all, |y - z| <= A |z| + B =: v for each window's y, so that by the triangle inequality, for any a > 0,
 ///
-///   |q - y|^2 >= |q - z|^2 / (1 + a) - v^2 / a.
+///   (1 + a) |q - y|^2 >= |q - z|^2 - v^2 (1 + a) / a.
 ///
-/// Costs are rounded down to parts of the bound, and sums end at the largest integer. Matrices are
-/// abandoned when all windows exceed the bound. Where windows differ much, as a says, half as many are looked
-/// at together; where still too much, or of more than 64 channels, none is excluded.
+/// A path of one of four adjacent windows begins at one of four samples, ends at one of four, and leads
+/// through a band that is three wider. So one matrix with such ends bounds all four. Costs are rounded down,
+/// and sums end at the largest integer. Matrices are abandoned when all windows exceed the bound. Where the
+/// windows of a block differ too much, as a says, none of them is excluded.
 struct CpuSharedCosts {
-  /// Null where the instructions are not there. Wants radius >= 2.
+  int windows;  ///< at a time, at most AdjacentWindows::kMost; 0: the instructions are not there
   /// @param memory  aligned to 64 bytes, of bytes()
-  /// @return bit l: window l is asked for, and D may be <= bound
-  unsigned (*within_bound)(const AdjacentWindows& windows, void* memory);
-  std::int64_t (*bytes)(std::int64_t length, std::int64_t radius, std::int64_t channels);
+  /// @param[in,out] within  bit l of byte b: window 8 b + l is asked for, and misses no sample; then that D
+  /// may be <= bound, too
+  void (*within_bound)(const SharedCostsQuery& query, const AdjacentWindows& windows, void* memory,
+                       std::uint8_t* within);
+  std::int64_t (*bytes)(const SharedCostsQuery& query);
 };
 
 namespace baseline {
