@@ -136,34 +136,6 @@ unsigned within_bounds(const QueryEnvelope& envelope, float* sums, const Add& ad
   return alive;
 }
 
-/// Null where shared costs exclude nothing.
-std::optional<SharedCostsQuery> shared_costs_query(const CpuQuery& query) {
-  if (WARPLOOM_PICK(cpu_shared_costs)->windows == 0 || query.normalization != Normalization::z ||
-      query.in_a_matrix() < 2 || query.in_a_matrix() > SharedCostsQuery::kMostChannels)
-    return std::nullopt;
-  SharedCostsQuery q{.length = query.length, .radius = query.radius, .channels = query.count()};
-  float reach = 4;  // beyond which the recording's samples count less than they are
-  for (const CpuChannel& channel : query.channels)
-    for (const float x : channel.samples) reach = std::max(reach, std::abs(x) + 1);
-  q.most = static_cast<std::int32_t>(std::sqrt(0x1p29 / static_cast<double>(q.channels)));
-  q.parts = static_cast<float>(q.most) / reach;
-  for (std::int64_t i = 0; i < q.length; ++i) {
-    std::int64_t level = 0;
-    for (std::int64_t pair = 0; pair < q.pairs(); ++pair) {
-      std::uint32_t two = 0;
-      for (std::int64_t k = 0; k < 2 && 2 * pair + k < q.channels; ++k) {
-        const auto x =
-            static_cast<std::int32_t>(std::lrint(query.channels[2 * pair + k].samples[i] * q.parts));
-        level += std::int64_t{x} * x;
-        two |= static_cast<std::uint32_t>(static_cast<std::uint16_t>(-x)) << 16 * k;
-      }
-      q.samples.push_back(static_cast<std::int32_t>(two));
-    }
-    q.levels.push_back(static_cast<std::int32_t>(level / 2));
-  }
-  return q;
-}
-
 /// What one thread needs for CpuSharedCosts.
 class SharedCosts {
  public:
@@ -479,6 +451,36 @@ void sow(BoundedSearch& search, const JointTask& task) {
 }
 
 }  // namespace
+
+std::optional<SharedCostsQuery> shared_costs_query(const CpuQuery& query) {
+  if (WARPLOOM_PICK(cpu_shared_costs)->windows == 0 || query.normalization != Normalization::z ||
+      query.in_a_matrix() < 2 || query.in_a_matrix() > SharedCostsQuery::kMostChannels)
+    return std::nullopt;
+  SharedCostsQuery q{.length = query.length, .radius = query.radius, .channels = query.count()};
+#if defined(__x86_64__)
+  q.dot = __builtin_cpu_supports("avx512vnni");
+#endif
+  float reach = 4;  // beyond which the recording's samples count less than they are
+  for (const CpuChannel& channel : query.channels)
+    for (const float x : channel.samples) reach = std::max(reach, std::abs(x) + 1);
+  q.most = static_cast<std::int32_t>(std::sqrt(0x1p29 / static_cast<double>(q.channels)));
+  q.parts = static_cast<float>(q.most) / reach;
+  for (std::int64_t i = 0; i < q.length; ++i) {
+    std::int64_t level = 0;
+    for (std::int64_t pair = 0; pair < q.pairs(); ++pair) {
+      std::uint32_t two = 0;
+      for (std::int64_t k = 0; k < 2 && 2 * pair + k < q.channels; ++k) {
+        const auto x =
+            static_cast<std::int32_t>(std::lrint(query.channels[2 * pair + k].samples[i] * q.parts));
+        level += std::int64_t{x} * x;
+        two |= static_cast<std::uint32_t>(static_cast<std::uint16_t>(-x)) << 16 * k;
+      }
+      q.samples.push_back(static_cast<std::int32_t>(two));
+    }
+    q.levels.push_back(static_cast<std::int32_t>(level / 2));
+  }
+  return q;
+}
 
 std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::int64_t last) {
   constexpr std::int64_t kCells = 1'000'000'000, kLargest = 8192;

@@ -3,9 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "search/cpu_dtw_batch.hpp"
+#include "search/cpu_shared_costs.hpp"
 #include "search/selection.hpp"
 #include "warploom/core/progress.hpp"
 
@@ -51,6 +53,9 @@ struct CpuUnit {
   std::int64_t begin, size;
 };
 std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::int64_t last);
+
+/// The query in integers; null where costs that windows share exclude nothing.
+std::optional<SharedCostsQuery> shared_costs_query(const CpuQuery& query);
 
 /// Adds all windows that may be chosen, and others: those of which a lower bound tells that they may not are
 /// not computed, and of the others' matrices only cells from which the bound can be reached.

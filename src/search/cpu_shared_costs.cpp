@@ -436,8 +436,7 @@ void within_bound_by(const SharedCostsQuery& query, const AdjacentWindows& windo
 void within_bound(const SharedCostsQuery& query, const AdjacentWindows& windows, void* memory,
                   std::uint8_t* within_them) {
 #if defined(__AVX512F__)
-  static const bool dot = __builtin_cpu_supports("avx512vnni");
-  if (dot) return within_bound_by<true>(query, windows, memory, within_them);
+  if (query.dot) return within_bound_by<true>(query, windows, memory, within_them);
 #endif
   within_bound_by<false>(query, windows, memory, within_them);
 }

@@ -14,6 +14,7 @@ struct SharedCostsQuery {
 
   std::int64_t length = 0, radius = 0, channels = 0;
   float parts = 0;
+  bool dot = false;       ///< the processor has AVX-512 VNNI
   std::int32_t most = 0;  ///< larger samples, of query or recording, are taken for this
   std::vector<std::int32_t> samples =
       {};  ///< negated, of two channels in a number: of row i [i * pairs() + pair]

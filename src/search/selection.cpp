@@ -38,7 +38,7 @@ void Selection::tighten() {
     bound_ = apart.back().distance;
     kept_.erase(std::upper_bound(kept_.begin(), kept_.end(), apart.back(), chosen_before), kept_.end());
   }
-  tighten_at_ = std::max(static_cast<std::size_t>(limit_), 2 * kept_.size());
+  tighten_at_ = std::max(static_cast<std::size_t>(limit_), kept_.size() + kept_.size() / 4 + 1);
 }
 
 std::vector<Candidate> choose(std::span<const Candidate> candidates, std::int64_t limit,

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "search/cpu_bounds_search.hpp"
 #include "search/index_checks.hpp"
 #include "search/signals.hpp"
 #include "warploom/core/run.hpp"
@@ -95,6 +96,93 @@ TEST(SharedCosts, ExcludeNoWindowThatIsNearEnough) {
                                      << ", r = " << radius << ", distances up to " << most;
         }
       }
+}
+
+struct Set {
+  std::string name;
+  const CpuSharedCosts* costs;
+  bool dot;
+};
+
+/// Those that this processor can run.
+std::vector<Set> sets() {
+  std::vector<Set> all;
+#if defined(WARPLOOM_HAS_avx512)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    all.push_back({"avx2", &avx2::cpu_shared_costs, false});
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
+    all.push_back({"avx512", &avx512::cpu_shared_costs, false});
+    if (__builtin_cpu_supports("avx512vnni")) all.push_back({"avx512vnni", &avx512::cpu_shared_costs, true});
+  }
+#endif
+  return all;
+}
+
+/// What is within the bound of some adjacent windows.
+struct Within {
+  std::int64_t asked = 0, left = 0;
+};
+
+/// Expects that no window is excluded whose distance is not above the bound, and that none comes in that was
+/// not asked for.
+Within check_windows(const Set& set, const Signal& signal, const JointPattern& pattern,
+                     const std::vector<float>& profile, std::int64_t first, float most) {
+  const CpuQuery query(signal, pattern, Normalization::z);
+  SharedCostsQuery integers = shared_costs_query(query).value();
+  integers.dot = set.dot;
+  const std::int64_t windows = set.costs->windows;
+  const CpuWindowsOfAll some(query, first, windows);
+  std::vector<const float*> samples;
+  std::vector<LaneMoments> moments;
+  for (const CpuWindows& channel : some.channels) {
+    samples.push_back(channel.samples);
+    moments.push_back(channel.lanes(0));
+  }
+  std::uint8_t asked[AdjacentWindows::kMost / 8] = {}, within[AdjacentWindows::kMost / 8];
+  for (std::int64_t t = 0; t < windows; ++t)
+    if (!some.missing(t) && (first + t) % 11 != 0) asked[t / 8] |= static_cast<std::uint8_t>(1U << t % 8);
+  std::copy_n(asked, std::size(asked), within);
+  Lines memory(set.costs->bytes(integers) / 4);
+  const float bound = most * most * static_cast<float>(query.length * query.count());
+  set.costs->within_bound(integers, {samples.data(), moments.data(), bound}, memory.data(), within);
+  Within sum;
+  for (std::int64_t t = 0; t < windows; ++t) {
+    const bool was = (asked[t / 8] >> t % 8 & 1) != 0, is = (within[t / 8] >> t % 8 & 1) != 0;
+    EXPECT_TRUE(was || !is) << set.name << ", window " << first + t;
+    EXPECT_TRUE(!was || is || !(profile[first + t] <= most * (1 - 1e-5F)))
+        << set.name << ", window " << first + t << " at " << profile[first + t] << " of " << most;
+    sum.asked += was;
+    sum.left += is;
+  }
+  return sum;
+}
+
+TEST(SharedCosts, OfEachInstructionSetExcludeNoWindowThatIsNearEnough) {
+  for (const Set& set : sets())
+    for (const std::size_t count : {2, 3, 5, 8})
+      for (const auto& [what, channels] : cases(count))
+        for (const auto& [length, radius] : {std::pair{37, 2}, std::pair{64, 3}, std::pair{51, 20}}) {
+          const Signal signal(channels.begin(), channels.end());
+          const JointPattern pattern = pattern_of(channels, static_cast<std::size_t>(length), radius);
+          Index plain(signal, on_cpu(Normalization::z, Prune::never));
+          const std::vector<float> profile = plain.profile(pattern, 0, std::ssize(channels[0]) - length + 1);
+          std::vector<float> sorted = profile;
+          std::sort(sorted.begin(), sorted.end());
+          const float half = sorted[sorted.size() / 2], below = .8F * half;
+          for (const float most : {sorted[3], below, half}) {
+            Within sum;
+            for (std::int64_t first = 3; first + set.costs->windows <= std::ssize(profile);
+                 first += set.costs->windows) {
+              const Within some = check_windows(set, signal, pattern, profile, first, most);
+              sum.asked += some.asked;
+              sum.left += some.left;
+            }
+            if (what == "noise" && length == 64 && most == below) {
+              EXPECT_LT(2 * sum.left, sum.asked) << set.name << ", " << count << " channels";
+            }
+          }
+        }
 }
 
 TEST(SharedCosts, ExcludeMostOfNoise) {
