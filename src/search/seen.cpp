@@ -182,10 +182,14 @@ std::vector<float> Seen::profile(const JointPattern& pattern, std::int64_t first
       pattern, [&](const JointPattern& some) { return index().profile(some, first, count); },
       [&](const JointPattern& some) {
         const Sizes of = sizes(some, 0);
-        const WindowMoments there = window_moments(signal_[some.channels[0]], some.length(), first, count);
+        const bool known = !shifted_ && some.length() == searched_.length();  // to the last bit
+        WindowMoments own;
+        if (!known) own = window_moments(signal_[some.channels[0]], some.length(), first, count);
+        const WindowMoments& there = known ? searched_.moments(recorded_[some.channels[0]].first) : own;
+        const std::int64_t begin = known ? first : 0;
         std::vector<float> all(static_cast<std::size_t>(count));
         for (std::int64_t w = 0; w < count; ++w)
-          all[w] = of.factor(there.mean[w], there.rest[w], there.scale[w]);
+          all[w] = of.factor(there.mean[begin + w], there.rest[begin + w], there.scale[begin + w]);
         return all;
       });
 }
