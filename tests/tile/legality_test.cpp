@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "example_nests.hpp"
+#include "tile/order/later.hpp"
 #include "tile_cases.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/tile/transform.hpp"
@@ -249,6 +250,37 @@ TEST(Verdict, LoopsThatCountDownAreTiledByTheirDistances) {  // by bounds of dis
   EXPECT_FALSE(after(mixed, {tile(4, 8)}).legal);
   EXPECT_FALSE(after(mixed, {Permute{{"j", "i"}}}).legal);
   EXPECT_TRUE(after(mixed, {Skew{"j", 1, "i"}, Permute{{"j", "i"}}}).legal);
+}
+
+TEST(Later, BoundsAreThoseOfSumsOfLoopsAndOfQuotients) {
+  const Nest nest = analyse(R"(
+    void f(int n, float A[n][n]) {
+      for (int i = 0; i < n; i++)
+        for (int j = 1; j < n; j++) A[i][j] = A[i][j - 1];
+    })");
+  const Polyhedra& polyhedra = nest.polyhedra();
+  with_isl(polyhedra, [&] {
+    const Later later(polyhedra, polyhedra.dependences.at(0).summary);
+    TimeDimension i, j, sum, huge;
+    i.aff = iterator_aff(polyhedra.sets[0].domain, 0);
+    j.aff = iterator_aff(polyhedra.sets[0].domain, 1);
+    sum.aff = i.aff->add(j.aff->scale(isl::val(i.aff->ctx(), 3)));
+    huge.aff = j.aff->scale(isl::val(i.aff->ctx(), "36893488147419103232"));
+    const auto bounds = [&](const TimeDimension& source, const TimeDimension& sink) {
+      const LaterBy by = later.of(source, sink);
+      return std::pair(by.least, by.most);
+    };
+    using Bound = std::optional<std::int64_t>;
+    const std::pair<Bound, Bound> none;
+    EXPECT_EQ(bounds(i, i), std::pair(Bound(0), Bound(0)));
+    EXPECT_EQ(bounds(j, j), std::pair(Bound(1), Bound(1)));
+    EXPECT_EQ(bounds(sum, sum), std::pair(Bound(3), Bound(3)));
+    EXPECT_EQ(bounds(i, j), none);
+    EXPECT_EQ(bounds(huge, huge), none);
+    const TimeDimension strip = strip_of(j, 4, 1, "jj");
+    EXPECT_EQ(bounds(strip, strip), std::pair(Bound(0), Bound(4)));
+    EXPECT_EQ(bounds(strip, strip_of(j, 2, 1, "jj")), none);
+  });
 }
 
 TEST(Transform, LoopsThatCarrySomePairsOfADistanceAreNotParallel) {  // 0 or more iterations of j further on

@@ -1,6 +1,7 @@
 #include "tile/order/later.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace warploom::tile {
 namespace {
@@ -42,7 +43,13 @@ LaterBy of_quotients(const LaterBy& bounds, std::int64_t by) {
           bounds.most ? sum(floor(*bounds.most), *bounds.most % by == 0 ? 0 : 1) : std::nullopt};
 }
 
-std::int64_t number_of(isl_val* taken) { return isl::manage(taken).num_si(); }
+/// Of an integer. isl gives 0 for those that leave 64 bits.
+std::int64_t number_of(isl_val* taken) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const isl::val value = isl::manage(taken);
+  if (isl_val_cmp_si(value.get(), most) > 0 || isl_val_cmp_si(value.get(), -most) < 0) throw TooLarge();
+  return value.num_si();
+}
 
 template <class Factor>
 bool same_sizes(const isl::aff& source, const isl::aff& sink, const Factor& factor) {
@@ -73,9 +80,8 @@ LaterBy Later::of(const TimeDimension& source, const TimeDimension& sink) const 
   try {
     return of(*source.aff, *sink.aff);
   } catch (const TooLarge&) {
-  } catch (const isl::exception&) {  // numbers that leave 64 bits
+    return {};
   }
-  return {};
 }
 
 LaterBy Later::of(const isl::aff& source, const isl::aff& sink) const {
@@ -87,8 +93,8 @@ LaterBy Later::of(const isl::aff& source, const isl::aff& sink) const {
 /// Of the functions times their denominator.
 LaterBy Later::numerators(const isl::aff& source, const isl::aff& sink, std::int64_t denominator) const {
   const auto whole = [&](isl_val* taken) {
-    const isl::val value = isl::manage(taken);
-    return checked_product(value.num_si(), denominator / value.den_si());
+    if (isl_val_is_int(taken) == isl_bool_true) return checked_product(number_of(taken), denominator);
+    return number_of(isl_val_mul(taken, isl_val_int_from_si(isl_val_get_ctx(taken), denominator)));
   };
   const auto factor = [&](const isl::aff& function, isl_dim_type type, int at) {
     return at < isl_aff_dim(function.get(), type)

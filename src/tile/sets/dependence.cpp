@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -196,11 +197,18 @@ class Search {
       const isl::aff difference = a.loops[l].direction > 0 ? to.sub(from) : from.sub(to);
       const isl::val least = wrapped.min_val(difference), most = wrapped.max_val(difference);
       Component component;
-      if (least.is_int()) component.least = least.num_si();
-      if (most.is_int()) component.most = most.num_si();
+      if (is_in_64_bits(least)) component.least = least.num_si();
+      if (is_in_64_bits(most)) component.most = most.num_si();
       components.push_back(component);
     }
     return components;
+  }
+
+  /// isl gives 0 for those that are not.
+  static bool is_in_64_bits(const isl::val& value) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    return value.is_int() && isl_val_cmp_si(value.get(), most) <= 0 &&
+           isl_val_cmp_si(value.get(), -most) >= 0;
   }
 
   Polyhedra& polyhedra_;
