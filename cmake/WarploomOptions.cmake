@@ -14,6 +14,7 @@ option(WARPLOOM_UNITY "Compile several sources of a module or a test at once; cl
 option(WARPLOOM_NATIVE "Compile what computes in vectors once, for the processor at hand, not for each instruction set" OFF)
 option(WARPLOOM_WERROR "Treat warnings as errors" OFF)
 option(WARPLOOM_STATIC "Let executables need no shared library but libc, so that they run on another machine" OFF)
+option(WARPLOOM_MPI "Let the tool share one problem among processes of mpirun (--mpi)" OFF)
 option(WARPLOOM_WRAP "Compile our own CUDA kernels through `warploom wrap`" ON)
 set(WARPLOOM_SANITIZE "" CACHE STRING "Sanitizers to build with, as in -fsanitize=, e.g. address,undefined")
 set(WARPLOOM_CHECK_ARCHITECTURES "75-virtual;80" CACHE STRING "What the target warploom_architectures compiles our CUDA code for")

@@ -10,7 +10,10 @@ runs to its end. The files of both runs have to be equal, byte by byte, and noth
     bench/cohort/kills.py build/default/bin/warploom --items 1000 --workers 4 --speed
 
 measures instead how much faster several workers are than one, undisturbed; with one of them killed in the middle and
-replaced; and with one killed and not replaced, beside the bound 1 / (f / n + (1 - f) / (n - 1)).
+replaced; and with one killed and not replaced, beside the bound 1 / (f / n + (1 - f) / (n - 1)). On a machine whose speed
+changes from run to run these ratios do, too; so each is also given by "worker time": the seconds of items that count, as
+their records say, divided by the seconds that workers lived, beside the same of one worker. It is what claims, deaths and
+the end of the list cost, whatever the speed was.
 
 Prints one JSON object. Exit code 1 if anything is lost, different or left over.
 """
@@ -134,11 +137,12 @@ def kills(arguments, scratch):
             "lost": sorted(lost), "different": sorted(different), "left over": sorted(strange)}
 
 
-def timed(cohort, workers, kill_at=None, replace=False):
+def timed(cohort, workers, kill_at=None, replace=False, turn=0):
+    """Seconds, and the share of the workers' time that went into items that count."""
     shutil.rmtree(cohort.folder, ignore_errors=True)
     first, second = processors()
     started = time.monotonic()
-    cores = [(first + second)[number % len(first + second)] for number in range(workers)]
+    cores = [(first + second)[(number + turn) % len(first + second)] for number in range(workers)]
     running = [cohort.start(core) for core in cores]
     if kill_at is not None:
         time.sleep(kill_at)
@@ -149,7 +153,12 @@ def timed(cohort, workers, kill_at=None, replace=False):
             del running[0]
     for worker in running:
         worker.communicate()
-    return time.monotonic() - started
+    seconds = time.monotonic() - started
+    lived = workers * seconds - (seconds - kill_at if kill_at is not None and not replace else 0)
+    records = [json.loads(path.read_text()) for path in (cohort.folder / ".warploom/records").rglob("*.json")]
+    if len(records) != cohort.items or any(record["error"] for record in records):
+        sys.exit(f"{len(records)} of {cohort.items} items have a record")
+    return seconds, sum(record["seconds"] for record in records) / lived
 
 
 def speed(arguments, scratch):
@@ -157,22 +166,30 @@ def speed(arguments, scratch):
     make_inputs(inputs, arguments.items, arguments.side)
     cohort = Cohort(arguments.tool, inputs, scratch / "results", arguments.beat)
     n = arguments.workers
-    timed(cohort, n)
-    one, all_of_them, replaced, not_replaced = [], [], [], []
-    for _ in range(arguments.rounds):
-        one.append(timed(cohort, 1))
-        all_of_them.append(timed(cohort, n))
-        half = all_of_them[-1] / 2
-        replaced.append(timed(cohort, n, half, True))
-        not_replaced.append((timed(cohort, n, half), half))
-    middle = sorted(one)[len(one) // 2]
+    cohort.items = arguments.items
+    runs = {"one worker": [], "all": [], "one killed and replaced": [], "one killed": []}
+    half = []
+    for turn in range(arguments.rounds):
+        runs["one worker"].append(timed(cohort, 1, turn=turn))
+        runs["all"].append(timed(cohort, n))
+        half.append(runs["all"][-1][0] / 2)
+        runs["one killed and replaced"].append(timed(cohort, n, half[-1], True))
+        runs["one killed"].append(timed(cohort, n, half[-1]))
+    middle = sorted(seconds for seconds, _ in runs["one worker"])[arguments.rounds // 2]
+    alone = sum(busy for _, busy in runs["one worker"]) / arguments.rounds
     bounds = []
-    for seconds, at in not_replaced:
+    for (seconds, _), at in zip(runs["one killed"], half):
         f = at * n / middle  # share that is done when it dies
         bounds.append((middle / seconds) / (1 / (f / n + (1 - f) / (n - 1))))
-    return {"items": arguments.items, "workers": n, "one worker [s]": one, "all [s]": all_of_them,
-            "faster": [middle / t for t in all_of_them], "one killed and replaced": [middle / t for t in replaced],
-            "one killed, share of the bound": bounds}
+    return {"items": arguments.items, "side": arguments.side, "workers": n,
+            "seconds": {name: [seconds for seconds, _ in run] for name, run in runs.items()},
+            "faster": [middle / seconds for seconds, _ in runs["all"]],
+            "one killed and replaced": [middle / seconds for seconds, _ in runs["one killed and replaced"]],
+            "one killed, share of the bound": bounds,
+            "by worker time": {"one worker, share in items": alone,
+                               "faster": [n * busy / alone for _, busy in runs["all"]],
+                               "one killed and replaced": [n * busy / alone for _, busy in runs["one killed and replaced"]],
+                               "one killed, share of the bound": [busy / alone for _, busy in runs["one killed"]]}}
 
 
 def main():

@@ -6,14 +6,16 @@
 On N cores, one after the other: N processes that compute and touch no memory (`spin`); N that copy 64 MiB back and forth
 (`copy`); N that call `warploom denoise --threads 1` for images of their own, one after the other (`processes`); N workers of one
 thread that share a folder (`workers`); and one worker that has N images in work at a time (`cohort`). Each gets the same work a
-core. Says for each how much it did a second, divided by N times what one core did, and the processor time of an image: where
-that grows, images get slower; where it does not, they wait. Prints one JSON object.
+core. Says for each how much it did a second, divided by N times what one core did (the median of rounds), the processor
+time of an image, and the share of the cores' time that this was: images a second are the busy cores divided by an image's time, so
+that what is lost is either slower images, as those of independent processes are, or cores that wait. Prints one JSON object.
 """
 import argparse
 import json
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -77,6 +79,7 @@ def main():
     for k in range(4):
         write_tensors(folder / f"made{k}.nii", arguments.side, k)
     words = ["--order", "fsl", "--maps", "all", "--format", "nii", "--device", "cpu"] + arguments.options.split()
+    rounds = {}
     result = {"side": arguments.side, "images a core": arguments.each, "disk": disk_of(folder), "options": arguments.options,
               "processors": {"cores": len(first), "that share one with another": len(second)}, "runs": []}
     for n in numbers:
@@ -105,12 +108,20 @@ def main():
                 results.mkdir()
                 seconds, user, system, _ = on_cores(commands)
                 images = n * arguments.each
-                run[name] = {"rate": images / seconds, "user s an image": user / images, "system s an image": system / images}
-            for name, said in run.items():
-                if name != "cores" and (one := next((r for r in result["runs"] if r["cores"] == 1), run if n == 1 else None)):
-                    said["of linear"] = said["rate"] / one[name]["rate"] / n
-            result["runs"].append(run)
+                run[name] = {"rate": images / seconds, "user s an image": user / images, "system s an image": system / images,
+                             "busy": (user + system) / seconds / n}
+            rounds.setdefault(n, []).append(run)
             print(json.dumps(run), file=sys.stderr, flush=True)
+        shutil.rmtree(inputs)
+        run = {"cores": n}
+        for name in rounds[n][0]:
+            if name != "cores":
+                run[name] = {what: statistics.median(one[name][what] for one in rounds[n]) for what in rounds[n][0][name]}
+        for name, said in run.items():
+            if name != "cores" and numbers[0] == 1:
+                said["of linear"] = said["rate"] / (result["runs"] or [run])[0][name]["rate"] / n
+        result["runs"].append(run)
+    result["rounds"] = rounds
     shutil.rmtree(folder)
     text = json.dumps(result, indent=1)
     if arguments.out:

@@ -176,6 +176,9 @@ Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options) {
     throw BadInput(fmt::format("counters of {} bits; 1 to 64 are stored", options.counter_bits));
   if (on_gpu && !options.resume.empty())
     throw BadInput("a run that is resumed counts on the CPU; name that device");
+  if (options.ranks != nullptr && (on_gpu || !options.resume.empty()))
+    throw BadInput(on_gpu ? "several processes count k-mers on CPUs; name that device, or one process"
+                          : "a run of several processes is not resumed; leave one of them out");
 #ifdef WARPLOOM_HAVE_CUDA
   if (on_gpu) return count_on_gpu(sequences, options);
 #endif

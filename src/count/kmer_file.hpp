@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/over_ranks.hpp"
 #include "count/kmer_blocks.hpp"
 #include "count/kmer_word.hpp"
 #include "warploom/core/file.hpp"
@@ -28,6 +30,24 @@ struct KmerBlocks {
   std::string bytes = {};
   std::vector<KmerBlock> blocks = {};
   std::uint64_t different = 0, total = 0, most = 0;
+
+  /// As a message to another rank, and back.
+  void put(std::string& message) const {
+    put_bytes(message,
+              std::array{different, total, most, std::uint64_t{blocks.size()}, std::uint64_t{bytes.size()}});
+    put_bytes(message, std::span(blocks));
+    message += bytes;
+  }
+  static KmerBlocks take(std::string_view& message) {
+    KmerBlocks taken;
+    const auto [different, total, most, blocks, bytes] = take_bytes<std::array<std::uint64_t, 5>>(message);
+    taken.different = different, taken.total = total, taken.most = most;
+    taken.blocks.resize(blocks);
+    take_bytes(message, std::span(taken.blocks));
+    taken.bytes.resize(bytes);
+    take_bytes(message, std::span(taken.bytes));
+    return taken;
+  }
 };
 
 std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b);

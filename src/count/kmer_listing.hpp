@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/over_ranks.hpp"
 #include "count/kmer_word.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/count/count.hpp"
@@ -27,6 +32,22 @@ class KmerListing {
     for (std::size_t bin = 0; bin < histogram_.size(); ++bin) histogram_[bin] += other.histogram_[bin];
     words_.insert(words_.end(), other.words_.begin(), other.words_.end());
     if (options_.top > 0) keep_top();
+  }
+  /// Brings all ranks' to rank 0.
+  void gather(Ranks& ranks) {
+    std::vector<std::string> to(ranks.count());
+    if (ranks.rank() != 0) {
+      put_bytes(to[0], std::span(std::as_const(histogram_)));
+      put_bytes(to[0], std::span(std::as_const(words_)));
+    }
+    for (std::string_view rest : ranks.exchange(std::move(to))) {
+      if (rest.empty()) continue;
+      KmerListing other(options_);
+      take_bytes(rest, std::span(other.histogram_));
+      other.words_.resize(rest.size() / sizeof(Listed));
+      take_bytes(rest, std::span(other.words_));
+      add(other);
+    }
   }
   void finish(Counts& counts) {
     std::uint32_t steps = 0;

@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/over_ranks.hpp"
 #include "count/clock.hpp"
+#include "count/kmer_exchange.hpp"
 #include "count/kmer_file.hpp"
 #include "count/kmer_listing.hpp"
 #include "count/kmer_resume.hpp"
@@ -85,11 +87,14 @@ class Staging {
 /// Threads take pieces in turn: one reads, and unpacks, while the others cut what they have read.
 class Partitioning {
  public:
+  /// Where options name ranks, each stores every so manieth piece.
   Partitioning(io::SequenceStream& sequences, const KmerOptions& options, KmerStore& store)
       : sequences_(sequences),
         k_(options.k),
         canonical_(options.canonical),
         store_(store),
+        ranks_(options.ranks),
+        piece_(ranks_ == nullptr ? kPiece : piece_of(sequences, ranks_->count())),
         progress_("reading", sequences.stored_bytes().value_or(0), "bytes") {}
 
   /// Takes so many pieces that are in the store already.
@@ -116,6 +121,8 @@ class Partitioning {
     return !ended_;
   }
   std::uint64_t pieces() const { return pieces_; }
+  /// Says where all pieces ended.
+  std::uint64_t fingerprint() const { return fingerprint_; }
 
   /// Stores all of FASTQ whose records have four lines: each thread reads its own parts of the files, and
   /// finds the letters. @return false: something else came; the sequences are at their begin again, and what
@@ -161,11 +168,20 @@ class Partitioning {
       staging.add((minimiser * 0x85ebca6b) >> (32 - bits), words, size, write);
     });
   }
+  /// Small enough that all ranks have some, and much the same.
+  static std::size_t piece_of(const io::SequenceStream& sequences, std::size_t ranks) {
+    constexpr std::size_t kLeast = 1 << 16, kEach = 16;
+    return std::clamp<std::size_t>(sequences.stored_bytes().value_or(0) / (kEach * ranks), kLeast, kPiece);
+  }
   bool next(std::string& piece, std::uint64_t& more) {
-    ended_ = true;  // also where this throws
-    ended_ = !sequences_.next(piece, kPiece, static_cast<std::size_t>(k_) - 1);
-    if (ended_) return false;
-    ++pieces_;
+    do {
+      ended_ = true;  // also where this throws
+      ended_ = !sequences_.next(piece, piece_, static_cast<std::size_t>(k_) - 1);
+      if (ended_) return false;
+      fingerprint_ =
+          (fingerprint_ ^ piece.size()) * 0x9e3779b97f4a7c15 + static_cast<unsigned char>(piece[0]);
+    } while (ranks_ != nullptr && pieces_++ % ranks_->count() != ranks_->rank());
+    if (ranks_ == nullptr) ++pieces_;
     more = sequences_.stored_taken() - std::exchange(taken_, sequences_.stored_taken());
     return true;
   }
@@ -174,9 +190,11 @@ class Partitioning {
   int k_;
   bool canonical_;
   KmerStore& store_;
+  const Ranks* ranks_;
+  std::size_t piece_;  // letters
   Progress progress_;
   std::mutex reading_;
-  std::uint64_t taken_ = 0, pieces_ = 0;
+  std::uint64_t taken_ = 0, pieces_ = 0, fingerprint_ = 0;
   bool ended_ = false;
 };
 
@@ -290,30 +308,64 @@ class PartitionTally {
   Before had_ = {};
 };
 
+/// Counts partitions, from any thread.
 template <class W, bool canonical>
-Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
-  const auto begin = Clock::now();
-  const bool writes = !options.database.empty();
-  // While partitions are counted, the words of those that are wait to be sorted.
-  const std::uint64_t most_memory = options.most_memory > 0 && writes
-                                        ? std::max<std::uint64_t>(options.most_memory / 2, 1)
-                                        : options.most_memory;
-  std::optional<KmerFileWriter> writer;
-  if (writes) writer.emplace(options.database, options.k, options.canonical, options.counter_bits);
-  std::optional<KmerStore> held;
-  const auto empty_store = [&]() -> KmerStore& {
-    return held.emplace(partitions_for(sequences, options), most_memory, options.scratch);
-  };
-  std::optional<KmerResume> resume;
-  if (!options.resume.empty() || !Partitioning(sequences, options, empty_store()).store_fastq())
-    resume = partition(sequences, options, empty_store());
-  KmerStore& store = *held;
-  std::optional<KmerSorter<W>> sorter;
-  if (writes) sorter.emplace(options.k, store.words(), most_memory, options.scratch);
-  const std::uint64_t most = greatest_count(options.counter_bits);
+class PartitionCounter {
+ public:
+  /// @param sorter  takes the words; null: nothing does
+  PartitionCounter(const KmerOptions& options, KmerSorter<W>* sorter)
+      : options_(options), sorter_(sorter), listing_(options) {}
 
-  Counts counts;
-  KmerListing<W> listing(options);
+  /// @param drain  calls what it is given for spans of the partition's records, as KmerStore::drain()
+  template <class Drain>
+  void count(std::uint64_t words, const Drain& drain) {
+    if (words == 0) return;
+    std::unique_ptr<Worker> worker;
+    Before so_far;
+    {
+      const std::lock_guard lock(shared_);
+      so_far = before_;
+      if (!idle_.empty()) {
+        worker = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+    if (!worker) worker = std::make_unique<Worker>(options_);
+    worker->tally.clear(words, so_far);
+    drain([&](std::span<const char> records) { worker->tally.add(records); });
+    const KmerTally<W>& tally = worker->tally.finish();
+    worker->sorted.clear();
+    const std::uint64_t most = greatest_count(options_.counter_bits);
+    tally.for_each([&](const auto& counted) {
+      const std::uint64_t count = std::min(counted.count, most);
+      worker->listing.add(counted.word, count);
+      if (sorter_ != nullptr) worker->sorted.push_back({counted.word, count});
+    });
+    if (sorter_ != nullptr) sorter_->add(worker->sorted);
+    const std::lock_guard lock(shared_);
+    before_.add(worker->tally.had());
+    idle_.push_back(std::move(worker));
+  }
+
+  /// When all are counted: gives back what threads hold.
+  void end() {
+    for (const std::unique_ptr<Worker>& worker : idle_) listing_.add(worker->listing);
+    idle_.clear();
+  }
+  /// Then: brings all ranks' to rank 0.
+  void gather(Ranks& ranks) {
+    before_.words = sum_over(ranks, before_.words);
+    before_.different = sum_over(ranks, before_.different);
+    listing_.gather(ranks);
+  }
+  void finish(Counts& counts) {
+    counts.total = before_.words;
+    counts.statistics.pairs = before_.different;
+    listing_.finish(counts);
+  }
+  const Before& had() const { return before_; }
+
+ private:
   // Of a thread that counts; what it allocated serves its next partition.
   struct Worker {
     explicit Worker(const KmerOptions& options) : tally(options.k), listing(options) {}
@@ -321,62 +373,101 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
     KmerListing<W> listing;
     std::vector<KmerOf<W>> sorted = {};
   };
-  std::vector<std::unique_ptr<Worker>> idle;
-  std::mutex shared;  // `idle`, `before`
-  Before before;
+
+  const KmerOptions& options_;
+  KmerSorter<W>* sorter_;
+  KmerListing<W> listing_;
+  std::mutex shared_;  // of what follows
+  std::vector<std::unique_ptr<Worker>> idle_;
+  Before before_;
+};
+
+/// Reads all, and stores this rank's share.
+void partition_share(io::SequenceStream& sequences, const KmerOptions& options, KmerStore& store) {
+  const std::string identity = sequences.identity();
+  require_same(*options.ranks, identity, "the files");
+  require_same(*options.ranks,
+               fmt::format("{} {} {} {} {} {} {}", options.k, options.canonical, options.histogram,
+                           options.top, options.least, options.counter_bits, options.database.empty()),
+               "the options");
+  if (identity.empty())
+    throw BadInput(
+        "several processes read the same files, each for itself: take files that are there, and no pipe");
+  Partitioning partitioning(sequences, options, store);
+  partitioning.store_until(std::numeric_limits<std::uint64_t>::max());
+  require_same(*options.ranks, std::to_string(partitioning.fingerprint()), "the sequences");
+}
+
+template <class W, bool canonical>
+Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
+  const auto begin = Clock::now();
+  Ranks* const ranks = options.ranks;
+  const bool alone = ranks == nullptr, leads = alone || ranks->rank() == 0;
+  const bool writes = !options.database.empty();
+  // While partitions are counted, the words of those that are wait to be sorted.
+  const std::uint64_t most_memory = options.most_memory > 0 && writes
+                                        ? std::max<std::uint64_t>(options.most_memory / 2, 1)
+                                        : options.most_memory;
+  std::optional<KmerFileWriter> writer;
+  if (writes && leads) writer.emplace(options.database, options.k, options.canonical, options.counter_bits);
+  std::optional<KmerStore> held;
+  const auto empty_store = [&]() -> KmerStore& {
+    return held.emplace(partitions_for(sequences, options), most_memory, options.scratch);
+  };
+  std::optional<KmerResume> resume;
+  if (!alone)
+    partition_share(sequences, options, empty_store());
+  else if (!options.resume.empty() || !Partitioning(sequences, options, empty_store()).store_fastq())
+    resume = partition(sequences, options, empty_store());
+  KmerStore& store = *held;
+  std::optional<KmerSorter<W>> sorter;
+  if (writes)
+    sorter.emplace(options.k, alone ? store.words() : sum_over(*ranks, store.words()), most_memory,
+                   options.scratch);
+
+  PartitionCounter<W, canonical> counter(options, sorter ? &*sorter : nullptr);
   const double stored = seconds_since(begin);
-  Progress progress("counting", store.partitions(), "partitions");
-  parallel_for(static_cast<std::int64_t>(store.partitions()), [&](std::int64_t number) {
-    const auto partition = static_cast<std::size_t>(number);
-    const std::uint64_t words = store.words(partition);
-    if (words > 0) {
-      std::unique_ptr<Worker> worker;
-      Before so_far;
-      {
-        const std::lock_guard lock(shared);
-        so_far = before;
-        if (!idle.empty()) {
-          worker = std::move(idle.back());
-          idle.pop_back();
-        }
-      }
-      if (!worker) worker = std::make_unique<Worker>(options);
-      worker->tally.clear(words, so_far);
-      store.drain(partition, [&](std::span<const char> records) { worker->tally.add(records); });
-      const KmerTally<W>& tally = worker->tally.finish();
-      worker->sorted.clear();
-      tally.for_each([&](const auto& counted) {
-        const std::uint64_t count = std::min(counted.count, most);
-        worker->listing.add(counted.word, count);
-        if (writes) worker->sorted.push_back({counted.word, count});
-      });
-      if (writes) sorter->add(worker->sorted);
-      const std::lock_guard lock(shared);
-      before.add(worker->tally.had());
-      idle.push_back(std::move(worker));
-    }
-    progress.advance();
-  });
-  counts.total = before.words;
-  counts.statistics.pairs = before.different;
-  for (const std::unique_ptr<Worker>& worker : idle) listing.add(worker->listing);
-  idle.clear();
+  Progress progress("counting", store.partitions() / (alone ? 1 : ranks->count()), "partitions");
+  if (alone)
+    parallel_for(static_cast<std::int64_t>(store.partitions()), [&](std::int64_t number) {
+      const auto partition = static_cast<std::size_t>(number);
+      counter.count(store.words(partition), [&](const auto& take) { store.drain(partition, take); });
+      progress.advance();
+    });
+  else
+    exchange_partitions(
+        *ranks, store,
+        [&](std::size_t, const KmerRecords& records) {
+          counter.count(records.words, [&](const auto& take) {
+            for (const std::span<const char> part : records.parts) take(part);
+          });
+          progress.advance();
+        },
+        [](std::size_t, std::size_t) {});
+  counter.end();
   const double tallied = seconds_since(begin);
   if (writes) {
-    sorter->write(*writer);
-    writer->finish();
+    if (alone)
+      sorter->write(*writer);
+    else
+      sorter->write(*ranks, writer ? &*writer : nullptr);
+    if (writer) writer->finish();
   }
   if (resume) resume->remove();
-  listing.finish(counts);
+  const Before had = counter.had();
+  Counts counts;
+  if (!alone) counter.gather(*ranks);
+  if (leads) counter.finish(counts);
   counts.statistics.bytes_nodes = store.bytes();
   counts.bytes_in_file = store.bytes_in_file() + (writes ? sorter->bytes_in_file() : 0);
-  counts.description = fmt::format("{} partitions by minimisers of {} bases on the CPU", store.partitions(),
-                                   SuperKmers::minimiser_bases(options.k));
+  counts.description = fmt::format("{} partitions by minimisers of {} bases on the CPU{}", store.partitions(),
+                                   SuperKmers::minimiser_bases(options.k),
+                                   alone ? "" : fmt::format("s of {} processes", ranks->count()));
   counts.seconds = seconds_since(begin);
   log(LogLevel::info,
       fmt::format("{:.3f} s: reading and cutting {:.3f}, counting {:.3f} ({} of {} words looked up), sorting "
                   "and writing {:.3f}",
-                  counts.seconds, stored, tallied - stored, before.looked_up, before.words,
+                  counts.seconds, stored, tallied - stored, had.looked_up, had.words,
                   counts.seconds - tallied));
   return counts;
 }

@@ -5,10 +5,15 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "count/kmer_exchange.hpp"
 #include "count/kmer_file.hpp"
 #include "count/kmer_store.hpp"
 #include "count/kmer_waves.hpp"
@@ -64,8 +69,33 @@ class KmerSorter {
   /// All of them, in order.
   void write(KmerFileWriter& writer) {
     in_waves<KmerBlocks>(
-        store_.partitions(), [&](std::size_t bucket) { return sorted(bucket); },
+        store_.partitions(),
+        [&](std::size_t bucket) {
+          return sorted(bucket, store_.words(bucket), [&](const auto& take) { store_.drain(bucket, take); });
+        },
         [&](KmerBlocks blocks) { writer.append(std::move(blocks)); });
+  }
+  /// The same of all ranks' words: each sorts its share of the buckets.
+  /// @param writer  rank 0's; null on the others
+  void write(Ranks& ranks, KmerFileWriter* writer) {
+    std::map<std::size_t, KmerBlocks> made;  // of this wave, by bucket
+    std::mutex making;
+    exchange_partitions(
+        ranks, store_,
+        [&](std::size_t bucket, const KmerRecords& records) {
+          KmerBlocks blocks = sorted(bucket, records.words, [&](const auto& take) {
+            for (const std::span<const char> part : records.parts) take(part);
+          });
+          const std::lock_guard lock(making);
+          made[bucket] = std::move(blocks);
+        },
+        [&](std::size_t, std::size_t) {
+          std::vector<std::string> to(ranks.count());
+          for (const auto& [bucket, blocks] : made) blocks.put(to[0]);
+          made.clear();
+          for (std::string_view rest : ranks.exchange(std::move(to)))
+            while (!rest.empty()) writer->append(KmerBlocks::take(rest));
+        });
   }
   std::uint64_t bytes_in_file() const { return store_.bytes_in_file(); }
 
@@ -76,12 +106,14 @@ class KmerSorter {
     return bits_ == 0 ? 0 : static_cast<std::size_t>(word >> (2 * k_ - bits_));
   }
 
-  KmerBlocks sorted(std::size_t bucket) {
+  /// @param drain  calls what it is given for spans of the bucket's records
+  template <class Drain>
+  KmerBlocks sorted(std::size_t bucket, std::uint64_t count_of_words, const Drain& drain) {
     std::vector<KmerOf<W>> words;
-    words.reserve(store_.words(bucket));
+    words.reserve(count_of_words);
     const W prefix = bits_ == 0 ? 0 : static_cast<W>(bucket) << (2 * k_ - bits_);
     const W mask = bits_ == 0 && 2 * k_ == sizeof(W) * 8 ? ~W{0} : (W{1} << (2 * k_ - bits_)) - 1;
-    store_.drain(bucket, [&](std::span<const char> records) {
+    drain([&](std::span<const char> records) {
       for (const char* at = records.data(); at < records.data() + records.size();) {
         W suffix = 0;
         std::memcpy(&suffix, at, suffix_bytes_);

@@ -13,6 +13,7 @@
 #include "core/several_devices.hpp"
 #include "dp/backend.hpp"
 #include "dp/problem.hpp"
+#include "dp/solve_ranks.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/log.hpp"
 #include "warploom/core/memory.hpp"
@@ -185,6 +186,24 @@ std::vector<Device> share(std::span<const Problem<T>> problems, const Options& o
   return ordered;
 }
 
+/// Options with what ranks can do. @throws BadInput (what they cannot)
+Options for_ranks(Options options, std::size_t problems) {
+  const auto refuse = [](const std::string& what) {
+    throw BadInput(fmt::format("several processes share one problem {}", what));
+  };
+  for (const Device device : options.run.devices.empty() ? current_run().devices : options.run.devices)
+    if (device.is_gpu()) refuse("on CPUs; name that device, or one process");
+  if (problems != 1) refuse(fmt::format("at a time, not {}; let one process solve a batch", problems));
+  if (options.decomposition != best && options.decomposition != bottom_up)
+    refuse(fmt::format("bottom-up, not {}", name(options.decomposition)));
+  if (options.block != 0 && options.block != kTile)
+    refuse(fmt::format("in blocks of {}, not {}", kTile, options.block));
+  if (options.storage == Storage::narrow) refuse("with plain storage, not narrow");
+  options.storage = Storage::plain;
+  options.block = kTile;
+  return options;
+}
+
 template <class T>
 Solved<T> run(const Plan<T>& plan, Device device) {
 #ifdef WARPLOOM_HAVE_CUDA
@@ -322,8 +341,10 @@ bool gpu_may_solve(std::span<const Problem<T>> problems, const Options& options)
 }  // namespace
 
 template <Value T>
-std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const Options& options) {
-  const DevicesScope scope(options.run, gpu_may_solve(problems, options));
+std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const Options& asked) {
+  Ranks* const ranks = asked.ranks;
+  const Options options = ranks == nullptr ? asked : for_ranks(asked, problems.size());
+  const DevicesScope scope(options.run, ranks == nullptr && gpu_may_solve(problems, options));
   const Device device = scope.devices().front();
   for (std::size_t p = 0; p < problems.size(); ++p) try {
       check(problems[p]);
@@ -348,7 +369,7 @@ std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const
   plan.devices = share(problems, options, scope.devices());
   const auto attempt = [&] {
     log_memory(problems, plan.narrow);
-    return run(plan, device);
+    return ranks == nullptr ? run(plan, device) : solve_ranks(plan, *ranks);
   };
   std::string fallback;
   Solved<T> solved = attempt();
@@ -362,7 +383,7 @@ std::vector<Solution<T>> solve_batch(std::span<const Problem<T>> problems, const
                                                                 std::move(optima));
   Report report = std::move(solved.report);
   report.device = device;
-  report.devices = static_cast<int>(plan.devices.size());
+  report.devices = static_cast<int>(ranks == nullptr ? plan.devices.size() : ranks->count());
   report.decomposition = plan.decomposition;
   report.block = plan.block;
   report.storage = storage_name<T>(plan.narrow);

@@ -14,6 +14,7 @@
 #include "dp/cpu_cells.hpp"
 #include "dp/decompose.hpp"
 #include "dp/narrow.hpp"
+#include "dp/open_block.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/progress.hpp"
@@ -83,9 +84,7 @@ class CpuExecutor : public Executor {
   }
 
   BlockFactors<T> factors(std::int64_t i, std::int64_t k, std::int64_t j) const {
-    const T* p = terms_->factors;
-    if (p == nullptr) return {};
-    return {p + i, p + k, p + j, terms_->product_sign};
+    return block_factors(terms_, i, k, j);
   }
 
   // Blocks that are parts of tiles.
@@ -221,37 +220,12 @@ class CpuExecutor : public Executor {
   }
 
   void finish_block(int edge, std::int64_t i, std::int64_t j, T* cells, const T* rows, const T* columns) {
-    OpenBlock<T> block;
-    block.edge = edge;
-    if (tiles_ == 1 && edge == kTile && m_.points() < edge) {  // all of a small problem
-      block.live = static_cast<int>(m_.points());
-      std::fill_n(cells, kTile * kTile, kUnreachable<T>);
-    } else {
-      block.live = edge;
-    }
-    block.i = i;
-    block.j = j;
-    block.cells = cells;
-    block.rows = rows;
-    block.columns = columns;
-    block.leaves = terms_->leaves + i;
-    if (terms_->row_weight != nullptr) {
-      block.row_weight = terms_->row_weight + i;
-      block.column_weight = terms_->column_weight + j;
-    }
-    if (terms_->cell_weight != nullptr) block.cell_weight = terms_->cell_weight + cell_place(i, j);
-    block.factors = factors(i, i, j);
+    OpenBlock<T> block = open_block(terms_, edge, i, j, cells, rows, columns);
     std::optional<Borders> borders;
-    if (terms_->codes != nullptr) {
-      block.codes = terms_->codes + i;
-      block.scores = terms_.profile() + j;
-      block.score_pitch = tiles_ * kTile;
-      block.minimum_span = terms_->minimum_span;
-      if (i != j) {
-        borders = borders_of(edge, i, j);
-        block.below = borders->front().data();
-        block.left = borders->back().data();
-      }
+    if (terms_->codes != nullptr && i != j) {
+      borders = borders_of(edge, i, j);
+      block.below = borders->front().data();
+      block.left = borders->back().data();
     }
     kernels_.finish(block);
   }

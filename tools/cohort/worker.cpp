@@ -21,6 +21,7 @@
 #include "cli/parser.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
+#include "memory_gate.hpp"
 #include "record.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
@@ -33,45 +34,6 @@
 namespace warploom::tool {
 namespace fs = std::filesystem;
 namespace {
-
-/// Lets work go on while what all of it holds is within a limit; alone anything may.
-class MemoryGate {
- public:
-  explicit MemoryGate(std::uint64_t limit) : limit_(limit) {}
-
-  void enter(std::uint64_t bytes) {
-    std::unique_lock lock(mutex_);
-    while (held_ > 0 && held_ + std::min(bytes, limit_) > limit_) {
-      changed_.wait_for(lock, kLook);
-      check_interrupt();
-    }
-    held_ += std::min(bytes, limit_);
-  }
-  void leave(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    held_ -= std::min(bytes, limit_);
-    changed_.notify_all();
-  }
-
- private:
-  static constexpr std::chrono::milliseconds kLook{100};
-  const std::uint64_t limit_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t held_ = 0;
-};
-
-class InGate {
- public:
-  InGate(MemoryGate& gate, std::uint64_t bytes) : gate_(gate), bytes_(bytes) { gate_.enter(bytes_); }
-  InGate(const InGate&) = delete;
-  InGate& operator=(const InGate&) = delete;
-  ~InGate() { gate_.leave(bytes_); }
-
- private:
-  MemoryGate& gate_;
-  std::uint64_t bytes_;
-};
 
 /// A message as main prints it.
 std::string message_of(const std::exception_ptr& problem) {
@@ -239,9 +201,12 @@ class Cohort {
     record.host = host_name();
     const Stopwatch watch;
     try {
-      const InGate in(gate_, memory_of(item));
-      for (const fs::path& input : plan_.command.inputs_of(item)) record.inputs.push_back(recorded(input));
-      run_verb(item, tag, record);
+      within_memory(gate_, memory_of(item), plan_.at_once > 1, item.name, [&] {
+        record.inputs.clear();
+        record.outputs.clear();
+        for (const fs::path& input : plan_.command.inputs_of(item)) record.inputs.push_back(recorded(input));
+        run_verb(item, tag, record);
+      });
       for (const RecordedFile& input : record.inputs)
         if (!is_unchanged(input, input.path))
           throw BadInput(fmt::format("{} changed while it was read; run again", input.path.string()));

@@ -64,6 +64,7 @@ void add_dp_options(Command& command, DpSettings& settings) {
   command.add(
       "--timings", &settings.timings,
       "Tell time and memory: phases, transfers, pairs (an addition with its minimum) a second; costs some waiting");
+  add_mpi(command, settings.mpi);
   command.add_json(settings.json);
   command.add_force(settings.force);
   command.add_run(solve.run);
@@ -79,25 +80,29 @@ void add_type_option(Command& command, dp::ValueType& type, const std::string& t
           ','));
 }
 
-DpRun::DpRun(DpSettings& settings) : settings_(settings), scope_(settings.solve.run) {
+DpRun::DpRun(DpSettings& settings) : settings_(settings), mpi_(settings.mpi), scope_(settings.solve.run) {
   settings.solve.phases = settings.timings;
-  if (settings.output != "-") files_.add(settings.output, settings.force);
+  settings.solve.ranks = mpi_.ranks();
+  if (mpi_.leads() && settings.output != "-") files_.add(settings.output, settings.force);
 }
 
 void DpRun::add(std::string_view option, const std::string& path, std::string_view ending) {
   if (path.empty()) return;
   if (!path.ends_with(ending))
     throw BadInput(fmt::format("{} {}: the name must end in {}", option, path, ending));
-  files_.add(path, settings_.force);
+  if (mpi_.leads()) files_.add(path, settings_.force);
 }
 
 void DpRun::write(const std::string& path, std::string_view content) {
+  if (!mpi_.leads()) return;
   files_.write(path, [&](const auto& staged) { write_file_atomically(staged, content); });
 }
 
 bool DpRun::as_json() const { return settings_.json || settings_.output.ends_with(".json"); }
 
 int DpRun::finish(const std::string& text, Json json, const dp::Report& report) {
+  mpi_.end();
+  if (!mpi_.leads()) return kDone;
   std::string result = text;
   if (as_json()) {
     json["solver"] = report_json(report, settings_.timings);

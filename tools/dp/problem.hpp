@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/output_files.hpp"
 #include "cli/verb.hpp"
+#include "mpi/ranks.hpp"
 #include "warploom/dp/solve.hpp"
 #include "warploom/dp/value_type.hpp"
 #include "warploom/json/json.hpp"
@@ -28,7 +29,7 @@ struct DpSettings {
   dp::Options solve;
   dp::ValueType type = dp::ValueType::best;
   std::string output = "-";
-  bool timings = false, json = false, force = false;
+  bool timings = false, json = false, force = false, mpi = false;
 };
 
 /// Declares all but --type.
@@ -58,6 +59,7 @@ class DpRun {
  private:
   bool as_json() const;
   const DpSettings& settings_;
+  MpiRun mpi_;
   RunScope scope_;
   OutputFiles files_;
 };

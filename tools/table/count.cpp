@@ -11,6 +11,7 @@
 #include "cli/option_names.hpp"
 #include "cli/verb.hpp"
 #include "command.hpp"
+#include "mpi/ranks.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/core/progress.hpp"
@@ -24,7 +25,7 @@ struct Settings : TableSettings {
   std::string separator, histogram, memory, scratch, database, resume;
   table::Column column;
   int kmer = 0, least_quality = 0, counter_bits = 0;
-  bool canonical = false;
+  bool canonical = false, mpi = false;
   std::uint64_t top = 20, least = 1, max_memory = kMaxFileBytes;
 };
 
@@ -76,10 +77,13 @@ int run(Settings& s) {
                                       {!s.scratch.empty(), "--scratch"},
                                       {!s.database.empty(), "--database"},
                                       {s.counter_bits > 0, "--counter-bits"},
-                                      {!s.resume.empty(), "--resume"}})
+                                      {!s.resume.empty(), "--resume"},
+                                      {s.mpi, "--mpi"}})
     if (s.kmer == 0 && given) throw BadInput(fmt::format("{}: it is of k-mers; say --kmer K", option));
   if (std::ranges::count(s.inputs, "-") > 1) throw BadInput("standard input, '-', is named twice");
-  TableRun run(s, {s.histogram, s.database});
+  MpiRun mpi(s.mpi);
+  if (!mpi.leads()) s.output = "-";
+  TableRun run(s, mpi.leads() ? std::vector{s.histogram, s.database} : std::vector<std::string>());
   const table::CountOptions options{s.table, s.top, s.least};
   if (s.kmer > 0) {
     table::KmerOptions kmers;
@@ -90,10 +94,12 @@ int run(Settings& s) {
     kmers.most_memory = s.memory.empty() ? 0 : parse_byte_size("--memory", s.memory);
     kmers.scratch = s.scratch;
     kmers.resume = s.resume;
+    kmers.ranks = mpi.ranks();
     if (s.counter_bits > 0) kmers.counter_bits = s.counter_bits;
     io::SequenceStream sequences({s.inputs.begin(), s.inputs.end()}, s.least_quality);
     table::Counts counts;
-    if (s.database.empty()) {
+    if (s.database.empty() || !mpi.leads()) {
+      kmers.database = s.database;  // which rank 0 writes
       counts = table::count_kmers(sequences, kmers);
     } else {
       run.write(s.database, [&](const std::filesystem::path& staged) {
@@ -101,7 +107,8 @@ int run(Settings& s) {
         counts = table::count_kmers(sequences, kmers);
       });
     }
-    return finish(s, run, counts, fmt::format("{}-mers", s.kmer));
+    mpi.end();
+    return mpi.leads() ? finish(s, run, counts, fmt::format("{}-mers", s.kmer)) : kDone;
   }
   const auto text = [&](const table::TakeWords& take) {
     for (const std::string& input : s.inputs)
@@ -159,6 +166,7 @@ std::function<int()> add(Command& command) {
   command.add(
       "--resume DIR", &s->resume,
       "Keep what was read in DIR; the same command goes on there after it was stopped, and empties it");
+  add_mpi(command, s->mpi);
   add_table_options(command, *s);
   return [s] {
     return with_option_names([s] { return naming_max_memory(s->max_memory, [s] { return run(*s); }); });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "warploom/core/file.hpp"
+#include "warploom/core/ranks.hpp"
 #include "warploom/io/sequence_stream.hpp"
 #include "warploom/table/hash_table.hpp"
 
@@ -84,6 +85,10 @@ struct KmerOptions : CountOptions {
   /// stopped goes on there when it is called again; empty again once the words are counted. Empty: none.
   std::filesystem::path resume = {};
   std::uint64_t checkpoint = std::uint64_t{1} << 30;  ///< letters after which that is made safe, some
+  /// Of the CPU: processes that count together. Each reads the files, keeps what of them is its share, and
+  /// counts its share of the words. Rank 0 gets the counts and writes the database; the others get the
+  /// seconds alone.
+  Ranks* ranks = nullptr;
 };
 
 /// Counts the words of k bases of sequences, capital or small, U the same as T; those with another letter in
@@ -91,8 +96,9 @@ struct KmerOptions : CountOptions {
 /// into its memory); else the CPU does: 26 to 41 ns of a core a word of 21
 /// bases, reading included.
 /// @throws BadInput (k or counter bits below 1 or above their limits; the scratch folder: missing, full; the
-/// database: cannot be written; what is resumed: other files, k or quality, a pipe, in use, changed),
-/// OutOfMemory, NoDevice, Interrupted; as SequenceStream::next()
+/// database: cannot be written; what is resumed: other files, k or quality, a pipe, in use, changed; ranks: a
+/// pipe, files that are not the same, a GPU, what is resumed), OutOfMemory, NoDevice, Interrupted; as
+/// SequenceStream::next()
 Counts count_kmers(io::SequenceStream& sequences, const KmerOptions& options);
 
 }  // namespace warploom::table

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "warploom/core/ranks.hpp"
 #include "warploom/core/run.hpp"
 #include "warploom/dp/problem.hpp"
 
@@ -64,6 +65,10 @@ struct Options {
   bool phases = false;
   /// GPU, persistent only: use at most this many multiprocessors. 0: all.
   int multiprocessors = 0;
+  /// Processes that share one problem on CPUs, bottom-up with blocks of 64 and plain storage: each holds
+  /// every so manieth column of tiles. All of them call the same functions of the solution, as long as the
+  /// ranks live. Null: none.
+  Ranks* ranks = nullptr;
 };
 
 /// Blocks computed off the diagonal of blocks, as in the dissertation's Table 1.
@@ -74,7 +79,7 @@ struct Calls {
 
 struct Report {
   Device device = Device::cpu;  ///< where the cells are
-  int devices = 1;              ///< that solved it
+  int devices = 1;              ///< that solved it; of ranks, how many
   Decomposition decomposition = Decomposition::bottom_up;
   int block = 0;
   std::string storage = {};   ///< "int16", "int32", "int64", "float32", "float64"
@@ -138,8 +143,8 @@ class Solution {
 /// memory (what bytes_needed() says), which is asked for before it is allocated. Deterministic: the same
 /// cells and decisions on every device, with every option.
 /// @throws BadInput (no leaf, lengths that disagree, NaN, integers whose sums could leave the type's range,
-///         options out of range or not for the device), OutOfMemory (with needed and available bytes),
-///         NoDevice, Interrupted
+///         options out of range or not for the device or for ranks), OutOfMemory (with needed and available
+///         bytes), NoDevice, Interrupted
 template <Value T>
 Solution<T> solve(const Problem<T>& problem, const Options& options = {});
 
