@@ -322,7 +322,7 @@ TEST(TwoThreads, HaveARuleForEveryClass) {
         "Internal",           "Interrupted", "Json",       "NoDevice",
         "OutOfMemory",        "Parameters",  "ParseError", "Scale",
         "TemporaryDirectory", "Tensor",      "Triangle",   "Unsupported"}},
-      {"of the thread that made them", {"DeviceScope", "OnDevice", "RunScope"}},
+      {"of the thread that made them", {"DeviceScope", "OnDevice", "Ranks", "RunScope"}},
       {"parts of ConcurrentMap and GpuTable, and what kernels use",
        {"ConcurrentChains", "CpuLines", "DeviceLines", "DeviceTable", "LineMemory", "OneThreadsLines",
         "Split", "WordAccess"}},
