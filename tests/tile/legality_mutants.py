@@ -32,7 +32,7 @@ FAULTS = [
      "if (more.least && *more.least >= 0) return turned;"),
     ("different loops that share one in the times count as the same", "later.cpp",
      "if (loop >= dependence_.distance.size() || a != b) return {};", "if (loop >= dependence_.distance.size()) return {};"),
-    ("strips of different sizes count as the same", "later.cpp", "if (a != b) return {};\n    bounds", "bounds"),
+    ("different multiples of a quotient count as the same", "later.cpp", "if (a != b) return {};\n    bounds", "bounds"),
     ("quotients of distances are rounded up", "later.cpp", "return value / by - (value % by < 0);",
      "return value / by + (value % by > 0);"),
     ("a loop counts as parallel where a distance may be 0", "code.cpp",

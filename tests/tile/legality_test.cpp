@@ -278,8 +278,11 @@ TEST(Later, BoundsAreThoseOfSumsOfLoopsAndOfQuotients) {
     EXPECT_EQ(bounds(i, j), none);
     EXPECT_EQ(bounds(huge, huge), none);
     const TimeDimension strip = strip_of(j, 4, 1, "jj");
+    TimeDimension twice = strip;
+    twice.aff = strip.aff->scale(isl::val(i.aff->ctx(), 2));
     EXPECT_EQ(bounds(strip, strip), std::pair(Bound(0), Bound(4)));
     EXPECT_EQ(bounds(strip, strip_of(j, 2, 1, "jj")), none);
+    EXPECT_EQ(bounds(strip, twice), none);
   });
 }
 
