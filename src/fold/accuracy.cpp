@@ -13,25 +13,15 @@ struct Gain {
   double value;
 };
 
-}  // namespace
-
-std::pair<std::string, double> most_accurate(const Panels& probabilities, const Tiling& tiling,
-                                             std::span<const double> unpaired, double gamma) {
-  const std::int64_t n = tiling.n;
+/// @param gains  by the pair's second base; none is of a longer pair than `span`
+std::pair<std::string, double> best_of(const std::vector<std::vector<Gain>>& gains, std::int64_t span,
+                                       std::span<const double> unpaired) {
+  const std::int64_t n = std::ssize(unpaired);
   const auto alone = [&](std::int64_t i) { return unpaired[static_cast<std::size_t>(i - 1)]; };
-  std::vector<std::vector<Gain>> gains(static_cast<std::size_t>(n + 1));  // by the pair's second base
-  for (std::int64_t j = 1; j <= n; ++j)
-    for (std::int64_t t = tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
-      const double* probability = probabilities.column(t, j);
-      const std::int64_t first = Tiling::first_row(t);
-      for (std::int64_t r = 0; r < kStripRows && first + r < j - kMinHairpin; ++r)
-        if (const double value = 2 * gamma * probability[r]; value > alone(first + r) + alone(j))
-          gains[static_cast<std::size_t>(j)].push_back({first + r, value});
-    }
   // best[j][i]: of i..j; 0 where there is none. Rows that begin no part are not needed, but few; those
   // farther from j than a pair are not there but for the first, which has place 0.
   std::vector<std::vector<double>> best(static_cast<std::size_t>(n + 1));
-  const auto begin = [&](std::int64_t j) { return std::max<std::int64_t>(1, j - tiling.span); };
+  const auto begin = [&](std::int64_t j) { return std::max<std::int64_t>(1, j - span); };
   const auto place = [&](std::int64_t i, std::int64_t j) {
     return i == 1 ? 0 : static_cast<std::size_t>(i - begin(j) + 1);
   };
@@ -77,6 +67,37 @@ std::pair<std::string, double> most_accurate(const Panels& probabilities, const 
     }
   }
   return {structure, at(1, n)};
+}
+
+}  // namespace
+
+std::pair<std::string, double> most_accurate(const Panels& probabilities, const Tiling& tiling,
+                                             std::span<const double> unpaired, double gamma) {
+  const std::int64_t n = tiling.n;
+  const auto alone = [&](std::int64_t i) { return unpaired[static_cast<std::size_t>(i - 1)]; };
+  std::vector<std::vector<Gain>> gains(static_cast<std::size_t>(n + 1));  // by the pair's second base
+  for (std::int64_t j = 1; j <= n; ++j)
+    for (std::int64_t t = tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
+      const double* probability = probabilities.column(t, j);
+      const std::int64_t first = Tiling::first_row(t);
+      for (std::int64_t r = 0; r < kStripRows && first + r < j - kMinHairpin; ++r)
+        if (const double value = 2 * gamma * probability[r]; value > alone(first + r) + alone(j))
+          gains[static_cast<std::size_t>(j)].push_back({first + r, value});
+    }
+  return best_of(gains, tiling.span, unpaired);
+}
+
+std::pair<std::string, double> most_accurate(std::span<const PairProbability> pairs,
+                                             std::span<const double> unpaired, double gamma) {
+  std::vector<std::vector<Gain>> gains(unpaired.size() + 1);
+  std::int64_t span = 1;
+  for (const auto& [i, j, probability] : pairs)
+    if (const double value = 2 * gamma * probability;
+        value > unpaired[static_cast<std::size_t>(i - 1)] + unpaired[static_cast<std::size_t>(j - 1)]) {
+      gains[static_cast<std::size_t>(j)].push_back({i, value});
+      span = std::max(span, j - i + 1);
+    }
+  return best_of(gains, span, unpaired);
 }
 
 }  // namespace warploom::fold

@@ -16,6 +16,9 @@ namespace warploom::fold {
 /// @throws Interrupted
 std::pair<std::string, double> most_accurate(const Panels& probabilities, const Tiling& tiling,
                                              std::span<const double> unpaired, double gamma);
+/// The same from the pairs that may be in it, and others, by i and j.
+std::pair<std::string, double> most_accurate(std::span<const PairProbability> pairs,
+                                             std::span<const double> unpaired, double gamma);
 
 /// @throws BadInput: it is no pair of n bases
 void check_pair(const PairProbability& pair, std::int64_t n);

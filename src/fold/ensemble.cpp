@@ -8,12 +8,15 @@
 #include <numbers>
 #include <tuple>
 
+#include "core/built_with_cuda.hpp"
 #include "fold/accuracy.hpp"
 #include "fold/alone.hpp"
 #include "fold/check_ensemble.hpp"
 #include "fold/gpu_choice.hpp"
+#include "fold/gpu_ensemble.hpp"
 #include "fold/partition.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/threads.hpp"
 
@@ -23,12 +26,14 @@ namespace {
 constexpr std::int64_t kMostSamples = 10'000'000;
 
 void check(const Model& model, const EnsembleOptions& options, const Run& run) {
-  if (names_gpu(run)) throw BadInput("an ensemble on a GPU: it is there on the CPU alone (`device` cpu)");
+  if (names_gpu(run) && (options.samples > 0 || options.gradient))
+    throw BadInput(fmt::format("{} of an ensemble are not there on a GPU: use the CPU (`device` cpu)",
+                               options.samples > 0 ? "samples" : "derivatives"));
   check_ensemble(model);
   if (!(options.cutoff >= 0 && options.cutoff <= 1))
     throw BadInput(fmt::format("a cutoff of {}: it is a probability, 0 to 1", options.cutoff));
-  if (!(options.gamma > 0 && options.gamma <= 1e6))
-    throw BadInput(fmt::format("a gamma of {}: it is above 0 and 1,000,000 at most", options.gamma));
+  if (!(options.gamma >= 0 && options.gamma <= 1e6))
+    throw BadInput(fmt::format("a gamma of {}: it is 0 to 1,000,000", options.gamma));
   if (options.gradient && !options.probabilities)
     throw BadInput("a gradient without probabilities: it comes from them");
   if (options.samples < 0 || options.samples > kMostSamples)
@@ -60,7 +65,8 @@ void read_off(const Panels& probabilities, const Tiling& tiling, const EnsembleO
   }
   for (double& probability : out.unpaired) probability = std::max(probability, 0.);  // but for rounding
   out.diversity = 2 * differ, out.centroid_distance = from_centroid;
-  std::tie(out.mea, out.accuracy) = most_accurate(probabilities, tiling, out.unpaired, options.gamma);
+  if (options.gamma > 0)
+    std::tie(out.mea, out.accuracy) = most_accurate(probabilities, tiling, out.unpaired, options.gamma);
 }
 
 std::uint64_t bytes_of(const Tiling& tiling, const EnsembleOptions& options) {
@@ -102,6 +108,39 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
     throw OutOfMemory(fmt::format("the ensemble of {} bases takes {} bytes, which there are not", n,
                                   bytes_of(tiling, options)));
   }
+}
+
+/// Whether a GPU is to sum. @throws as takes_gpu()
+bool sums_on_gpu(std::span<const std::string> sequences, const Model& model, const EnsembleOptions& options,
+                 const Run& run) {
+  constexpr double kOfACell = 4;  // what a cell takes of a CPU's time, beside one of fold()
+  // A CPU leaves out what is longer than the span, a GPU sums all.
+  constexpr std::int64_t kFewSpans = 4;
+  const bool band = model.max_span > 0 && std::ranges::any_of(sequences, [&](const std::string& one) {
+                      return std::ssize(one) > kFewSpans * model.max_span;
+                    });
+  const bool for_a_cpu = options.samples > 0 || options.gradient || band;
+  return takes_gpu(run, model, for_a_cpu ? 0 : kOfACell * cells_of(sequences)) && kBuiltWithCuda;
+}
+
+/// False: the CPU is to sum, to which what has no room on a GPU that was not named is left.
+bool on_gpu([[maybe_unused]] std::span<const std::string> sequences,
+            [[maybe_unused]] std::span<const std::string> constraints,
+            [[maybe_unused]] const Weights& weights, [[maybe_unused]] const EnsembleOptions& options,
+            [[maybe_unused]] const Run& run, [[maybe_unused]] const DeviceScope& scope,
+            [[maybe_unused]] std::vector<Ensemble>& all) {
+#ifdef WARPLOOM_HAVE_CUDA
+  if (!scope.device().is_gpu()) return false;
+  const bool named = names_gpu(run);
+  try {
+    all = gpu::ensembles_on_gpu(sequences, weights, options, nullptr, constraints);
+    return true;
+  } catch (const OutOfMemory& error) {
+    if (named) throw;
+    log(LogLevel::warning, fmt::format("the CPU sums: {}", error.what()));
+  }
+#endif
+  return false;
 }
 
 }  // namespace
@@ -147,11 +186,14 @@ std::uint64_t bytes_to_sum(std::int64_t n, const EnsembleOptions& options, std::
 
 Ensemble ensemble(std::string_view sequence, const Model& model, const EnsembleOptions& options,
                   const Run& run, std::string_view constraint) {
+  const std::string one_sequence(sequence), one_constraint(constraint);
   check(model, options, run);
-  const RunScope scope(run);
+  const DeviceScope scope(run, "an ensemble", sums_on_gpu({&one_sequence, 1}, model, options, run));
   const Loops loops(model);
   const Weights weights(model, loops);
   check_span(model, weights);
+  std::vector<Ensemble> all;
+  if (on_gpu({&one_sequence, 1}, {&one_constraint, 1}, weights, options, run, scope, all)) return all.front();
   return ensemble_of(sequence, constraint, model, weights, options);
 }
 
@@ -161,11 +203,13 @@ std::vector<Ensemble> ensembles(std::span<const std::string> sequences, const Mo
   if (!constraints.empty() && constraints.size() != sequences.size())
     throw BadInput(fmt::format("{} constraints of {} sequences", constraints.size(), sequences.size()));
   check(model, options, run);
-  const RunScope scope(run);
+  const DeviceScope scope(run, "ensembles", sums_on_gpu(sequences, model, options, run));
   const Loops loops(model);
   const Weights weights(model, loops);
   check_span(model, weights);
-  std::vector<Ensemble> all(sequences.size());
+  std::vector<Ensemble> all;
+  if (on_gpu(sequences, constraints, weights, options, run, scope, all)) return all;
+  all.resize(sequences.size());
   const auto one = [&](std::size_t k) {
     try {
       EnsembleOptions own = options;

@@ -11,8 +11,8 @@
 namespace warploom::fold::gpu {
 
 /// As many blocks as are resident together, which share the launch's tasks.
-template <class Kernel>
-void launch_persistent(Kernel* kernel, int threads, std::size_t shared, const Launch& launch,
+template <class Kernel, class Arguments>
+void launch_persistent(Kernel* kernel, int threads, std::size_t shared, const Arguments& launch,
                        cudaStream_t stream) {
   const int bytes = static_cast<int>(shared);
   cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),

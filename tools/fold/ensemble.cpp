@@ -18,7 +18,7 @@ void add_ensemble_options(Command& command, EnsembleSettings& settings) {
   command.add(
       "-p,--ensemble", &settings.on,
       "All structures, each weighing exp(-energy / kT), as RNAfold -p: ensemble energy, how bases pair, centroid, "
-      "diversity; with -d 0 or 2, not with --circular, -g and --enforce-constraint; on the CPU");
+      "diversity; with -d 0 or 2, not with --circular, -g and --enforce-constraint");
   command.add(
       "--bpp FILE", &settings.pairs,
       "Probabilities of pairs to write: a table (.tsv), or of one sequence a matrix (.npy, [n, n], symmetric) or a dot "
@@ -30,7 +30,7 @@ void add_ensemble_options(Command& command, EnsembleSettings& settings) {
       "The structure of greatest expected accuracy, too: a pair counts 2 G times its probability, an unpaired base its own [1]");
   command
       .add("--samples N", &settings.options.samples,
-           "Draw N structures, each with its probability in the ensemble")
+           "Draw N structures, each with its probability in the ensemble; on the CPU")
       .range(std::int64_t{0}, std::int64_t{10'000'000});
   command.add("--seed N", &settings.options.seed, "Of these [1]");
   command.add("--gradient", &settings.options.gradient,

@@ -161,7 +161,7 @@ int run(Settings& s) {
   }
   check_ensemble(s.ensemble, s.format, s.json, s.suboptimal.delta >= 0);
   if (!s.ensemble.pairs.empty()) files.add(s.ensemble.pairs, s.force);
-  if (s.ensemble.gamma > 0) s.ensemble.options.gamma = s.ensemble.gamma;
+  s.ensemble.options.gamma = s.ensemble.gamma;
   fold::Model model = model_of(s);
   if (s.suboptimal.delta >= 0 && (s.format == "ct" || s.format == "bpseq"))
     throw BadInput("--suboptimal with --format ct or bpseq; it gives dot-bracket or JSON");

@@ -20,7 +20,7 @@ struct EnsembleOptions {
   bool probabilities = true;  ///< of pairs, and what follows from them; they take two thirds of the time
   double cutoff = 1e-5;       ///< pairs that are less probable are not listed; 0 to 1
   /// Of the structure of greatest expected accuracy: what a pair counts for each of its bases beside an
-  /// unpaired base, which counts 1; above 0.
+  /// unpaired base, which counts 1; 0: there is none.
   double gamma = 1;
   std::int64_t samples = 0;  ///< structures to draw, each with its probability; 0 to 10,000,000
   std::uint64_t seed = 1;    ///< of these; the same ones are drawn with any number of threads
@@ -75,7 +75,9 @@ struct Ensemble {
 ///       hundreds a cell of the n^2 / 2. Memory 20 n^2 bytes. Where pairs have a span L, only what lies in
 ///       the band of it is computed and kept: n L^2 multiplications and 40 n (L + 64) bytes. Threads share
 ///       one sequence by strips of rows. The result does not depend on their number, in its last bits on the
-///       processor's instructions.
+///       processor's instructions. A GPU has no samples, gradients and pseudo-energies (BadInput where it is
+///       named), takes 16 n^2 bytes of its memory with any span, and sums in another order: within 1e-9 of
+///       the CPU's energy, relative, and 1e-8 of probabilities, tested; 1e-14 were seen.
 /// Source: McCaskill, Biopolymers 29:1105 (1990).
 Ensemble ensemble(std::string_view sequence, const Model& model = {}, const EnsembleOptions& options = {},
                   const Run& run = {}, std::string_view constraint = {});

@@ -1,0 +1,210 @@
+// B, M1 and M of many sequences, summed over all structures: partition.cpp, with a thread block a strip. In a
+// column a row has two threads: what depends on columns before is summed by kinds of loops, splits by halves.
+// Splits that lie before a tile of 32 columns are a product of blocks on the tensor cores.
+
+#include "fold/gpu_persistent.cuh"
+#include "fold/gpu_sum_kernels.hpp"
+#include "fold/gpu_sums.cuh"
+
+namespace warploom::fold::gpu {
+namespace {
+
+class InsideStrip : public SumStrip<false> {
+ public:
+  __device__ InsideStrip(const SumLaunch& launch, const Task& task, Shared& shared)
+      : SumStrip(launch, task, shared) {}
+
+  __device__ void run() {
+    clear();
+    std::uint32_t* const done = l_.done + s_.flags;
+    for (int tile = tile_of(first_); tile < s_.tiles; ++tile) {
+      const int last = min(s_.n, (tile + 1) * kTileColumns);
+      if (!wait(has_next(last) ? done + t_ + 1 : nullptr, tile + 1)) return;
+      begin_tile(tile, last);
+      for (int j = tile * kTileColumns + 1; j <= last; ++j) column(tile, j, last);
+      __syncthreads();
+      if (threadIdx.x == 0) store_release(done + t_, static_cast<std::uint32_t>(tile + 1));
+    }
+  }
+
+ private:
+  __device__ void begin_tile(int tile, int last) {
+    const int begin = tile * kTileColumns + 1;
+    double carry = 0;
+    here_ = 0;
+    if (begin > first_) {
+      double most = fmax(shared_.last[lane_], shared_.last[lane_ + 32]);
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) most = fmax(most, __shfl_xor_sync(kAllLanes, most, step));
+      constexpr int kApart = 64;
+      const int by = most > 0 ? exponent_of(most) : 0, before = exponent(t_, tile - 1);
+      here_ = before + (abs(by) > kApart ? by : 0);
+      carry = power_of_two(before - here_);
+      if (carry != 1) rescale(carry);
+    }
+    if (threadIdx.x == 0) exponents_[std::int64_t{t_} * s_.tiles + tile] = here_;
+    from_next_ = has_next(last) ? power_of_two(exponent(t_ + 1, tile) - here_) : 0;
+    absolute_ = power_of_two(-here_);
+    own_power_ = power_of_two(here_);
+    if (half_ == 0) shared_.sums[0][q_] = shared_.last[q_] * carry;
+    const bool splits = begin >= first_ + kStripRows;
+    near(tile, begin, splits);
+    fetch(begin);
+    Products products;
+    if (splits) multiply(tile, begin, products);
+    put(products, shared_.sums + 1);
+  }
+
+  /// M1 of rows and columns of this tile.
+  __device__ void near(int tile, int begin, bool splits) {
+    const int v = strip_of(begin);
+    const double scale = splits ? power_of_two(exponent(v, tile)) : 0;
+    for (int k = static_cast<int>(threadIdx.x); k < kTileColumns * kTileColumns; k += kSumThreads) {
+      const int x = k % kTileColumns, c = k / kTileColumns;
+      const bool there = splits && x + kLeastApart <= c && begin + c <= s_.n;
+      shared_.near[c][x] = there ? l_.m1[panel(v, begin + c) + (begin + x - v * kStripRows - 1)] * scale : 0;
+    }
+  }
+
+  /// The sum of M(i, k-1) M1(k, j) over k from behind the strip to before the tile.
+  __device__ void multiply(int tile, int begin, Products& products) {
+    const int slice = warp_ / 2, kk = lane_ % 4, column = begin + lane_ / 4;
+    const double* a = l_.m + own(first_ + kStripRows - 1 + kk) + 32 * (warp_ % 2) + lane_ / 4;
+    const int blocks = (begin - first_ - kStripRows) / kTogether;
+    for (int g = slice; g < blocks; g += 2) {
+      const int k = first_ + kStripRows + g * kTogether, v = strip_of(k), left = tile_of(k);
+      const int right = exponent(v, tile) - here_;
+      const double scale = power_of_two(exponent(t_, left) + right);
+      const double scale_of_first = kk == 0 ? power_of_two(exponent(t_, left - 1) + right) : scale;
+      const double* const b = l_.m1 + panel(v, column) + (k - v * kStripRows - 1) + kk;
+#pragma unroll 2
+      for (int x = 0; x < kTogether / 4; ++x) {
+        double left_part[4], right_part[4];
+#pragma unroll
+        for (int y = 0; y < 4; ++y) {
+          left_part[y] = a[(g * kTogether + 4 * x) * kStripRows + 8 * y];
+          right_part[y] = column + 8 * y <= s_.n ? b[8 * y * kStripRows + 4 * x] : 0;
+        }
+        const double by = x == 0 ? scale_of_first : scale;
+#pragma unroll
+        for (double& part : right_part) part *= by;
+        products.add(left_part, right_part);
+      }
+    }
+  }
+
+  __device__ bool may_pair(int j, const int (&q)[5]) const {
+    if ((pairs_with_ >> q[1] & 1) == 0 || j - i_ < kLeastApart) return false;
+    const unsigned* const with = l_.tables->pairs_with;
+    // What could stack is asked of the bases alone.
+    if (!l_.lonely_pairs && (with[p_[0]] >> q[0] & 1) == 0 &&
+        ((with[p_[2]] >> q[2] & 1) == 0 || j - i_ - 2 < kLeastApart))
+      return false;
+    const bool spans = i_ > j - l_.max_span;
+    if (marks_ == nullptr) return spans;
+    const int second = marks_[j].second;
+    return marks_[i_].first == second && (spans || second % 2 == 1);
+  }
+
+  __device__ double hairpin(int j, const OuterSums& outer) const {
+    const int size = j - i_ - 1;
+    if (size > 6) return l_.hairpin_of[size] * outer.hairpin;
+    const SumTables& t = *l_.tables;
+    if (outer.end == 0) return 0;  // it closes nothing
+    if (size != 5) {
+      int letters = 0;
+      bool known = true;
+      for (int k = i_; k <= j; ++k) known = known && codes_[k] != 0, letters = letters * 4 + codes_[k] - 1;
+      if (known) {
+        const double special = size == 3   ? t.triloops[letters]
+                               : size == 4 ? t.tetraloops[letters]
+                                           : t.hexaloops[letters];
+        if (special >= 0) return special;
+      }
+    }
+    if (size == 3) return t.hairpin_of_3[codes_[i_] * 5 + codes_[j]];
+    return l_.hairpin_of[size] * outer.hairpin;
+  }
+
+  __device__ void column(int tile, int j, int last) {
+    const int c = j - tile * kTileColumns - 1;
+    int q[5];
+    bases_of(j, q);
+    const OuterSums& outer = result_of(q);
+    const bool pairs = may_pair(j, q);
+    take(j, q);
+    double b = 0;
+    if (half_ == 0) {
+      b = thin_loops(j, outer);
+      if (pairs) b += stacks(j, q);
+    } else {
+      double part = thick_loops(j, outer);
+      if (pairs) part += small_loops(j, q) + absolute_ * hairpin(j, outer);
+      shared_.partial[0][q_] = part;
+    }
+    __syncthreads();
+
+    keep_own(j - 1, tile);
+    double one = 0;
+    if (half_ == 0) {
+      b += shared_.partial[0][q_] + shared_.rings.split[(j - 1) & 1][q_ + 1] * outer.closing;
+      if (!pairs) b = 0;
+      const InnerSums& inner = ring_of(q, p_[1], p_[0]);
+      remember(j, q_, b, inner);
+      m1_ = b * inner.stem + base_ * m1_;
+      l_.b[own(j) + r_] = b, l_.m1[own(j) + r_] = m1_;
+      shared_.column[q_ == 0 ? kStripRows - 1 : q_ - 1] = q_ == 0 ? 0 : m1_;
+      one = with_those_behind(m1_);
+      if (warp_ == 1 && lane_ == 0) shared_.top = one;
+    } else {
+      hand_generic(j, j);
+    }
+    if (j < last) fetch(j + 1);
+    __syncthreads();
+
+    // M2: of rows of the strip, and of columns of the tile
+    double m2 = 0;
+#pragma unroll
+    for (int x = 0; x < 32; ++x) m2 += own_m_[x] * shared_.column[32 * half_ + x];
+    for (int x = half_; x + kLeastApart <= c; x += 2) m2 += shared_.near[c][x] * shared_.sums[x][q_];
+    if (half_ == 1) shared_.partial[1][q_] = m2;
+    __syncthreads();
+
+    if (half_ == 1) return;
+    m2 += shared_.partial[1][q_] + shared_.sums[c + 1][q_];
+    one = with_all_behind(one, j);
+    const double m = one + m2;
+    shared_.sums[c + 1][q_] = shared_.last[q_] = m;
+    shared_.rings.split[j & 1][q_] = m2;
+    l_.m[own(j) + r_] = m;
+    if (!is_next()) return;
+    if (q_ < kBelow) handed_[j].row[q_] = b;
+    if (q_ == 0) handed_[j].one = one, handed_[j].split = m2;
+  }
+
+  /// M of a column of the strip's own: M(i, k-1) of the row k behind it.
+  __device__ void keep_own(int j, int tile) {
+    const int at = j - first_;
+    if (at < 0 || at >= kStripRows - 1 || at / 32 != half_) return;
+    const double m =
+        shared_.last[q_] * (tile_of(j) == tile ? own_power_ : power_of_two(exponent(t_, tile_of(j))));
+#pragma unroll
+    for (int x = 0; x < 32; ++x) own_m_[x] = x == at % 32 ? m : own_m_[x];
+  }
+
+  int here_ = 0;
+  double absolute_ = 1, own_power_ = 1;
+};
+
+__global__ void __launch_bounds__(kSumThreads, 2) sum_inside(const __grid_constant__ SumLaunch launch) {
+  extern __shared__ uint4 memory[];
+  take_strips<InsideStrip>(launch, launch.next_task, *reinterpret_cast<SumShared*>(memory));
+}
+
+}  // namespace
+
+void launch_inside(const SumLaunch& launch, cudaStream_t stream) {
+  launch_persistent(sum_inside, kSumThreads, sizeof(SumShared), launch, stream);
+}
+
+}  // namespace warploom::fold::gpu

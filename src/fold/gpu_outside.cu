@@ -1,0 +1,218 @@
+// Probabilities of pairs of many sequences: outside.cpp, with a thread block a strip, as gpu_inside.cu and
+// mirrored. What a pair is worth is gathered from the loops that it lies in, where the CPU gives it out.
+
+#include "fold/gpu_persistent.cuh"
+#include "fold/gpu_sum_kernels.hpp"
+#include "fold/gpu_sums.cuh"
+
+namespace warploom::fold::gpu {
+namespace {
+
+class OutsideStrip : public SumStrip<true> {
+ public:
+  __device__ OutsideStrip(const SumLaunch& launch, const Task& task, Shared& shared)
+      : SumStrip(launch, task, shared),
+        ends_(launch.ends + s_.columns),
+        worths_(launch.worths + s_.columns),
+        end_exponents_(launch.end_exponents + s_.end_exponents) {
+    before_ = i_ <= s_.n ? ends_[i_ - 1] : 0;
+    all_ = 1 / ends_[s_.n];
+  }
+
+  __device__ void run() {
+    clear();
+    load_own();
+    std::uint32_t* const done = l_.done_outside + s_.flags;
+    for (int tile = s_.tiles - 1; tile >= tile_of(first_); --tile) {
+      const int begin = tile * kTileColumns + 1, last = min(s_.n, begin + kTileColumns - 1);
+      if (!wait(t_ > 0 ? done + t_ - 1 : nullptr, s_.tiles - tile)) return;
+      begin_tile(tile, begin, last);
+      for (int j = last; j >= begin; --j) column(tile, begin, last, j);
+      if (threadIdx.x == 0) store_release(done + t_, static_cast<std::uint32_t>(s_.tiles - tile));
+    }
+  }
+
+ private:
+  /// M(first + i, i_ - 1), of which M1 of row i_ gets its part.
+  __device__ void load_own() {
+    const int before = i_ - 1;
+    if (before < first_ || before > s_.n) return;
+    const double scale = power_of_two(exponent(t_, tile_of(before)));
+#pragma unroll
+    for (int x = 0; x < 32; ++x) own_m_[x] = l_.m[own(before) + 32 * half_ + x] * scale;
+  }
+
+  __device__ void begin_tile(int tile, int begin, int last) {
+    here_ = exponent(t_, tile);
+    if (tile + 1 < s_.tiles)
+      if (const double carry = power_of_two(here_ - exponent(t_, tile + 1)); carry != 1) rescale(carry);
+    from_next_ = t_ > 0 ? power_of_two(here_ - exponent(t_ - 1, tile)) : 0;
+    near(tile, begin, last);
+    fetch(last);
+    {
+      Products products;
+      multiply_behind(tile, begin, products);
+      put(products, shared_.sums + 1);
+    }
+    Products products;
+    multiply_above(tile, begin, last, products);
+    put(products, shared_.stems);
+  }
+
+  /// M1 of the rows behind this tile's columns, of its columns.
+  __device__ void near(int tile, int begin, int last) {
+    const int v = strip_of(begin);  // also of all rows that are there
+    const double scale = power_of_two(exponent(v, tile));
+    for (int k = static_cast<int>(threadIdx.x); k < kTileColumns * kTileColumns; k += kSumThreads) {
+      const int c = k % kTileColumns, x = k / kTileColumns;
+      const bool there = c + 1 + kLeastApart <= x && begin + x <= last;
+      shared_.near[c][x] = there ? l_.m1[panel(v, begin + x) + (begin + c - v * kStripRows)] * scale : 0;
+    }
+  }
+
+  /// What M gets from splits whose second part ends behind the tile: the sum over columns of what a split is
+  /// worth and of M1 from the column behind M's.
+  __device__ void multiply_behind(int tile, int begin, Products& products) {
+    const int slice = warp_ / 2, kk = lane_ % 4, column = lane_ / 4;
+    const int v = strip_of(begin), u = min(strip_of(begin + kTileColumns), s_.strips - 1);
+    for (int right = tile + 1 + slice; right < s_.tiles; right += 2) {
+      const int from = right * kTileColumns + 1 + kk;
+      const int by = here_ - exponent(t_, right);
+      const double scale = power_of_two(exponent(v, right) + by);
+      const bool next = column == 7 && u != v;  // the last column's row is the next strip's first
+      const double scale_of_last = next ? power_of_two(exponent(u, right) + by) : scale;
+      const double* const a = l_.split + own(from) + 32 * (warp_ % 2) + lane_ / 4;
+      const double* const b = l_.m1 + panel(v, from) + (begin + column - v * kStripRows);
+      const double* const b_of_last = next ? l_.m1 + panel(u, from) : b + 24;  // its row 0
+#pragma unroll 2
+      for (int x = 0; x < kTogether / 4; ++x) {
+        const bool there = from + 4 * x <= s_.n;
+        const std::int64_t at = there ? std::int64_t{4 * x} * kStripRows : 0;
+        double left_part[4], right_part[4];
+#pragma unroll
+        for (int y = 0; y < 4; ++y) left_part[y] = there ? a[at + 8 * y] : 0;
+#pragma unroll
+        for (int y = 0; y < 3; ++y) right_part[y] = there ? b[at + 8 * y] * scale : 0;
+        right_part[3] = there ? b_of_last[at] * scale_of_last : 0;
+        products.add(left_part, right_part);
+      }
+    }
+  }
+
+  /// What M1 gets from splits whose first part begins in strips above: the sum over their rows.
+  __device__ void multiply_above(int tile, int begin, int last, Products& products) {
+    const int slice = warp_ / 2, kk = lane_ % 4, column = begin + lane_ / 4;
+    const int row = 32 * (warp_ % 2) + lane_ / 4;  // and 8, 16, 24 behind it
+    int columns[4];
+#pragma unroll
+    for (int y = 0; y < 4; ++y) columns[y] = min(first_ + row + 8 * y - 1, s_.n);
+    const int edge = tile_of(columns[0]), main = tile_of(columns[3]);
+    for (int above = 0; above < t_; ++above) {
+      const int by = here_ - exponent(above, tile);
+      const double scale = power_of_two(exponent(above, main) + by);
+      const double scale_of_edge = edge == main ? scale : power_of_two(exponent(above, edge) + by);
+      const std::int64_t rows = panel(above, 1) + 32 * slice + kk;
+#pragma unroll 2
+      for (int x = 0; x < 8; ++x) {
+        double left_part[4], right_part[4];
+#pragma unroll
+        for (int y = 0; y < 4; ++y) {
+          left_part[y] = l_.m[rows + std::int64_t{columns[y] - 1} * kStripRows + 4 * x] *
+                         (y == 0 ? scale_of_edge : scale);
+          right_part[y] = column + 8 * y <= last
+                              ? l_.split[rows + std::int64_t{column + 8 * y - 1} * kStripRows + 4 * x]
+                              : 0;
+        }
+        products.add(left_part, right_part);
+      }
+    }
+  }
+
+  __device__ void column(int tile, int begin, int last, int j) {
+    const int c = j - begin, y = step(j);
+    int q[5];
+    bases_of(j, q);
+    const InnerSums& inner = result_of(q);
+    const bool far = j - i_ >= kLeastApart;  // enough for a loop
+    const double b = half_ == 0 && far ? l_.b[own(j) + r_] : 0;
+    take(y, q);
+    double part = 0, one = 0;
+    if (half_ == 0) {
+      // M, and sums of two stems and more, which go into M and into the multiloop that (i - 1, j + 1) closes
+      double m = shared_.sums[c + 1][r_];
+      for (int x = c + 1 + kLeastApart; x <= last - begin; ++x)
+        m += shared_.near[c][x] * shared_.sums[x + 1][r_];
+      if (!far) m = 0;
+      const double split = far ? m + shared_.rings.split[(y - 1) & 1][q_ + 1] : 0;
+      shared_.sums[c + 1][r_] = shared_.column[r_] = split;
+      l_.split[own(j) + r_] = split;
+      one = with_those_behind(m);
+      if (warp_ == 1 && lane_ == 0) shared_.top = one;
+      part = thin_loops(y, inner);
+      if (b != 0) part += stacks(y, q);
+    } else {
+      part = thick_loops(y, inner);
+      if (far && (pairs_with_ >> q[1] & 1) != 0) part += small_loops(y, q);
+      shared_.partial[0][q_] = part;
+      part = 0;
+    }
+    __syncthreads();
+
+    double m1 = 0;
+#pragma unroll
+    for (int x = 0; x < 32; ++x) m1 += own_m_[x] * shared_.column[32 * half_ + x];
+    if (half_ == 1) {
+      shared_.partial[1][q_] = m1;
+      hand_generic(y, j);
+    }
+    if (j > begin) fetch(j - 1);
+    __syncthreads();
+
+    if (half_ == 0) {
+      one = with_all_behind(one, y);
+      m1 += shared_.partial[1][q_] + shared_.stems[c][r_] + one + base_ * m1_;
+      if (!far) m1 = 0;
+      m1_ = m1;
+      double worth = 0;
+      if (b != 0) {
+        const int group = j / kStripRows;
+        const double outermost =
+            worths_[j] * power_of_two(end_exponents_[t_] + here_ - end_exponents_[group]);
+        worth = m1 * inner.stem + part + shared_.partial[0][q_] + outermost * before_ * end_of(j);
+      }
+      if (far) l_.b[own(j) + r_] = worth * b * all_;
+      const OuterSums& outer = ring_of(q, p_[1], p_[0]);
+      remember(y, q_, worth, outer);
+      const double closing = worth * outer.closing;
+      shared_.rings.split[y & 1][q_] = closing;
+      if (is_next()) {
+        if (q_ < kBelow) handed_[j].row[q_] = worth;
+        if (q_ == 0) handed_[j].one = one, handed_[j].split = closing;
+      }
+    }
+    __syncthreads();
+  }
+
+  __device__ double end_of(int j) const {
+    return l_.tables->exterior[codes_[i_]][codes_[j]][i_ > 1 ? codes_[i_ - 1] : kBases]
+                              [j < s_.n ? codes_[j + 1] : kBases];
+  }
+
+  const double *ends_, *worths_;
+  const std::int64_t* end_exponents_;
+  double before_, all_;
+  int here_ = 0;
+};
+
+__global__ void __launch_bounds__(kSumThreads, 2) sum_outside(const __grid_constant__ SumLaunch launch) {
+  extern __shared__ uint4 memory[];
+  take_strips<OutsideStrip>(launch, launch.next_outside, *reinterpret_cast<OutsideShared*>(memory));
+}
+
+}  // namespace
+
+void launch_outside(const SumLaunch& launch, cudaStream_t stream) {
+  launch_persistent(sum_outside, kSumThreads, sizeof(OutsideShared), launch, stream);
+}
+
+}  // namespace warploom::fold::gpu

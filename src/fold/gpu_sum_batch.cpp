@@ -1,0 +1,175 @@
+#include "fold/gpu_sum_batch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "warploom/core/error.hpp"
+
+namespace warploom::fold::gpu {
+namespace {
+
+template <std::size_t N>
+void put_special(const SpecialLoopsOf<double>& loops, std::size_t letters, double (&table)[N]) {
+  std::fill_n(table, N, -1.);
+  for (const auto& [text, weight] : loops) {
+    std::size_t place = 0;
+    for (const char c : text) {
+      const std::size_t code = std::string_view("ACGU").find(c);
+      if (code == std::string_view::npos)
+        throw BadInput(fmt::format(
+            "the parameters' hairpin {} has other letters than A, C, G and U, which a GPU does not know; use the CPU (`device` cpu)",
+            text));
+      place = place * 4 + code;
+    }
+    // As on the CPU: of two with the same letters the first, and none of another length.
+    if (text.size() == letters && table[place] < 0) table[place] = weight;
+  }
+}
+
+/// Digits of base 5, the first base first.
+struct Letters {
+  int count, code;
+  int operator[](int k) const {
+    int rest = code;
+    for (int power = count - 1 - k; power > 0; --power) rest /= kBases;
+    return rest % kBases;
+  }
+};
+
+/// Loops of a table of four unpaired bases at most: of b_j and on, and b_i and on.
+template <int kRight, int kLeft, std::size_t R, std::size_t L, class Of>
+void put_small(const Loops& loops, double (&table)[R][L], const Of& of) {
+  for (std::size_t right = 0; right < R; ++right)
+    for (std::size_t left = 0; left < L; ++left) {
+      const Letters r{kRight, static_cast<int>(right)}, l{kLeft, static_cast<int>(left)};
+      const auto base = [](int code) { return static_cast<Base>(code); };
+      const int outer = loops.pair(base(l[0]), base(r[0])),
+                inner = loops.pair(base(r[kRight - 1]), base(l[kLeft - 1]));
+      const bool there = outer != 0 && inner != 0 && loops.closes(outer) && loops.closes(inner);
+      table[right][left] = there ? of(outer, inner, l, r) : 0;
+    }
+}
+
+OuterSums outer_sums(const Weights& weights, Base bj, Base before_j, Base bi, Base behind_i) {
+  const Loops& loops = weights.loops();
+  const Weights::Numbers& w = weights.numbers();
+  OuterSums o{};
+  const int type = loops.pair(bi, bj);
+  if (type == 0) return o;
+  if (const int inner = loops.pair(before_j, behind_i); inner != 0) o.stack = w.stack[type][inner];
+  if (!loops.closes(type)) return o;
+  o.interior = w.mismatch_interior[type][behind_i][before_j];
+  o.interior_1n = w.mismatch_interior_1n[type][behind_i][before_j];
+  o.interior_23 = w.mismatch_interior_23[type][behind_i][before_j];
+  o.hairpin = w.mismatch_hairpin[type][behind_i][before_j];
+  o.closing = weights.multi_closing(type, before_j, behind_i);
+  o.end = weights.end(type);
+  return o;
+}
+
+InnerSums inner_sums(const Weights& weights, Base bj, Base behind_j, Base bi, Base before_i) {
+  const Loops& loops = weights.loops();
+  const Weights::Numbers& w = weights.numbers();
+  InnerSums in{};
+  const int type = loops.pair(bi, bj), seen = Loops::reversed(type);
+  if (type == 0) return in;
+  in.stem = weights.multi_stem(type, before_i, behind_j);
+  if (!loops.closes(type)) return in;
+  in.interior = w.mismatch_interior[seen][behind_j][before_i];
+  in.interior_1n = w.mismatch_interior_1n[seen][behind_j][before_i];
+  in.interior_23 = w.mismatch_interior_23[seen][behind_j][before_i];
+  in.end = weights.end(type);
+  return in;
+}
+
+double bulge_one(const Weights& weights, Base bj, Base bq, Base bi, Base bp) {
+  const Loops& loops = weights.loops();
+  const int outer = loops.pair(bi, bj), inner = loops.pair(bq, bp);
+  if (outer == 0 || inner == 0 || !loops.closes(outer) || !loops.closes(inner)) return 0;
+  return weights.numbers().bulge[1] * weights.numbers().stack[outer][inner];
+}
+
+std::int64_t strips_of(std::int64_t n) { return (n + kStripRows - 1) / kStripRows; }
+std::int64_t tiles_of(std::int64_t n) { return (n + kTileColumns - 1) / kTileColumns; }
+
+}  // namespace
+
+std::unique_ptr<SumTables> make_sum_tables(const Weights& weights) {
+  const Loops& loops = weights.loops();
+  const Weights::Numbers& w = weights.numbers();
+  auto t = std::make_unique_for_overwrite<SumTables>();
+  for (int k = 0; k < kQuads; ++k) {
+    const Letters letters{4, k};
+    const auto digit = [&](int place) { return static_cast<Base>(letters[place]); };
+    t->outer[k] = outer_sums(weights, digit(0), digit(1), digit(2), digit(3));
+    t->inner[k] = inner_sums(weights, digit(0), digit(1), digit(2), digit(3));
+    t->bulge_one[k] = bulge_one(weights, digit(0), digit(1), digit(2), digit(3));
+  }
+  put_small<3, 3>(loops, t->one_one,
+                  [&](int outer, int inner, auto l, auto r) { return w.int11[outer][inner][l[1]][r[1]]; });
+  put_small<4, 3>(loops, t->one_two, [&](int outer, int inner, auto l, auto r) {
+    return w.int21[outer][inner][l[1]][r[2]][r[1]];
+  });
+  put_small<3, 4>(loops, t->two_one, [&](int outer, int inner, auto l, auto r) {
+    return w.int21[inner][outer][r[1]][l[1]][l[2]];
+  });
+  put_small<4, 4>(loops, t->two_two, [&](int outer, int inner, auto l, auto r) {
+    return w.int22[outer][inner][l[1]][l[2]][r[2]][r[1]];
+  });
+  put_special(w.triloops, 5, t->triloops);
+  put_special(w.tetraloops, 6, t->tetraloops);
+  put_special(w.hexaloops, 8, t->hexaloops);
+  for (Base i = 0; i < kBases; ++i) {
+    t->pairs_with[i] = 0;
+    for (Base j = 0; j < kBases; ++j) {
+      const int type = loops.pair(i, j);
+      if (type != 0) t->pairs_with[i] |= 1U << j;
+      t->hairpin_of_3[i * kBases + j] =
+          type != 0 && loops.closes(type) ? w.hairpin[3] * weights.end(type) : 0;
+      for (int before = 0; before <= kBases; ++before)
+        for (int behind = 0; behind <= kBases; ++behind)
+          t->exterior[i][j][before][behind] =
+              type == 0
+                  ? 0
+                  : weights.exterior_stem(type, before < kBases ? before : -1, behind < kBases ? behind : -1);
+    }
+  }
+  t->base_power[0] = 1;
+  for (int k = 1; k <= kStripRows; ++k) t->base_power[k] = t->base_power[k - 1] * w.multi_base;
+  return t;
+}
+
+std::vector<double> make_sum_hairpins(const Weights& weights, std::int64_t longest) {
+  std::vector<double> all(static_cast<std::size_t>(longest + 1));
+  for (std::size_t size = 0; size < all.size(); ++size)
+    all[size] = weights.hairpin_of(static_cast<std::int64_t>(size));
+  return all;
+}
+
+void SumLayout::add(std::int64_t n) {
+  const auto number = static_cast<std::int32_t>(sequences.size());
+  const std::int64_t strips = strips_of(n), tiles = tiles_of(n);
+  sequences.push_back({codes, cells, exponents, columns, flags, end_exponents, static_cast<std::int32_t>(n),
+                       static_cast<std::int32_t>(strips), static_cast<std::int32_t>(tiles)});
+  for (std::int32_t strip = 0; strip < strips; ++strip) tasks.push_back({number, strip});
+  codes += n + 2;
+  cells += panel_cells(n);
+  exponents += strips * tiles;
+  columns += n + 1;
+  flags += strips;
+  end_exponents += n / kStripRows + 1;
+  longest = std::max(longest, n);
+}
+
+std::uint64_t sum_bytes_on_gpu(std::int64_t n, bool probabilities) {
+  const auto length = static_cast<std::uint64_t>(n);
+  const auto strips = static_cast<std::uint64_t>(strips_of(n)),
+             tiles = static_cast<std::uint64_t>(tiles_of(n));
+  constexpr std::uint64_t kBase = 1 + sizeof(Mark) + sizeof(HandedSums) + 3 * sizeof(double);
+  constexpr std::uint64_t kStrip = sizeof(Task) + sizeof(ReadStrip) + 2 * 4 + 8 + 8;
+  return (probabilities ? 4 : 3) * sizeof(double) * static_cast<std::uint64_t>(panel_cells(n)) +
+         kBase * (length + 2) + 4 * strips * tiles + kStrip * (strips + 1) + sizeof(SumSequence);
+}
+
+}  // namespace warploom::fold::gpu

@@ -1,0 +1,317 @@
+// Sums of what is outside of all pairs, what they are worth, and the list of pairs: a group of threads a
+// sequence, or a strip.
+
+#include "fold/gpu_sum_kernels.hpp"
+#include "fold/gpu_sums.cuh"
+#include "warploom/core/cuda_check.cuh"
+
+namespace warploom::fold::gpu {
+namespace {
+
+/// Columns, or rows, of which none needs the sum of another.
+constexpr int kAtOnce = 4;
+constexpr int kOfABlock = 512;
+
+/// A warp, or a block.
+template <int kSize>
+struct Adder {
+  double (*words)[kAtOnce][kSize / 32];  // two, so that one may be written while others still read
+  int rank, turn = 0;
+
+  __device__ void sync() const {
+    if constexpr (kSize == 32)
+      __syncwarp();
+    else
+      __syncthreads();
+  }
+  /// Of all threads, for all; all call.
+  __device__ void add(double (&values)[kAtOnce]) {
+#pragma unroll
+    for (double& value : values)
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+    if constexpr (kSize > 32) {
+      constexpr int kWarps = kSize / 32;
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k)
+        if (rank % 32 == 0) words[turn][k][rank / 32] = values[k];
+      __syncthreads();
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        values[k] = words[turn][k][rank % kWarps];
+#pragma unroll
+        for (int step = kWarps / 2; step > 0; step /= 2)
+          values[k] += __shfl_xor_sync(kAllLanes, values[k], step);
+      }
+      turn ^= 1;
+    }
+  }
+};
+
+template <int kSize>
+class EndSums {
+ public:
+  __device__ EndSums(const SumLaunch& launch, int sequence, const Adder<kSize>& adder)
+      : l_(launch),
+        s_(launch.sequences[sequence]),
+        codes_(launch.codes + s_.codes),
+        b_(launch.b + s_.cells),
+        exponents_(launch.exponents + s_.exponents),
+        ends_(launch.ends + s_.columns),
+        worths_(launch.worths + s_.columns),
+        end_exponents_(launch.end_exponents + s_.end_exponents),
+        total_(launch.totals + sequence),
+        adder_(adder) {}
+
+  /// ends(j) = ends(j-1) + the sum over i of ends(i-1) stem(i, j) B(i, j).
+  __device__ void inside() {
+    std::int64_t here = 0;
+    double before = 1;
+    for (int first = 0; first <= s_.n; first += kAtOnce) {
+      double carry = 1;
+      if (first > 0 && first % kStripRows == 0) {
+        const int by = exponent_of(before);
+        here += by, carry = power_of_two(-by);
+      }
+      if (adder_.rank == 0 && first % kStripRows == 0) end_exponents_[first / kStripRows] = here;
+      double sum[kAtOnce] = {};
+      for (int row = 1 + adder_.rank; row < first; row += kRows * kSize) {
+        double b[kRows][kAtOnce];
+#pragma unroll
+        for (int r = 0; r < kRows; ++r)
+#pragma unroll
+          for (int k = 0; k < kAtOnce; ++k) b[r][k] = pair(row + r * kSize, first + k);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          const int i = row + r * kSize;
+          if (i >= first) continue;
+          const double outer = ends_[i - 1];
+          const std::int64_t by = end_exponents_[strip_of(i)] - here;
+#pragma unroll
+          for (int k = 0; k < kAtOnce; ++k)
+            if (b[r][k] != 0)
+              sum[k] += outer * end_of(i, first + k) * b[r][k] * power_of_two(by + exponent(i, first + k));
+        }
+      }
+      adder_.add(sum);
+      before *= carry;
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        before += sum[k];
+        if (adder_.rank == 0 && first + k <= s_.n) ends_[first + k] = before;
+      }
+      adder_.sync();
+    }
+    if (adder_.rank == 0) *total_ = {before, here};
+  }
+
+  /// What they are worth: the transpose.
+  __device__ void outside() {
+    const int last = (s_.n - 1) / kAtOnce * kAtOnce + 1;
+    double behind = 1;
+    if (adder_.rank == 0) worths_[s_.n] = 1;
+    adder_.sync();
+    for (int first = last; first >= 1; first -= kAtOnce) {
+      double sum[kAtOnce] = {};
+      const std::int64_t here = end_exponents_[strip_of(first)];
+      for (int column = first + kLeastApart + adder_.rank; column <= s_.n; column += kRows * kSize) {
+        double b[kRows][kAtOnce];
+#pragma unroll
+        for (int c = 0; c < kRows; ++c)
+#pragma unroll
+          for (int k = 0; k < kAtOnce; ++k) b[c][k] = pair(first + k, column + c * kSize);
+#pragma unroll
+        for (int c = 0; c < kRows; ++c) {
+          const int j = column + c * kSize;
+          if (j > s_.n) continue;
+          const double by =
+              worths_[j] * power_of_two(here + exponent(first, j) - end_exponents_[j / kStripRows]);
+#pragma unroll
+          for (int k = 0; k < kAtOnce; ++k)
+            if (b[c][k] != 0) sum[k] += by * end_of(first + k, j) * b[c][k];
+        }
+      }
+      adder_.add(sum);
+#pragma unroll
+      for (int k = kAtOnce - 1; k >= 0; --k) {
+        const int base = first + k - 1;  // of base + 1
+        if (base >= s_.n) continue;
+        behind = behind * power_of_two(here - end_exponents_[(base + 1) / kStripRows]) + sum[k];
+        if (adder_.rank == 0) worths_[base] = behind;
+      }
+      adder_.sync();
+    }
+  }
+
+ private:
+  static constexpr int kRows = kSize == 32 ? 1 : 4;  // whose numbers are on their way together
+  __device__ double pair(int i, int j) const {
+    return j <= s_.n && j - i >= kLeastApart ? b_[panel_cell(s_.n, i, j)] : 0;
+  }
+  __device__ static int strip_of(int i) { return (i - 1) / kStripRows; }
+  __device__ int exponent(int i, int j) const {
+    return exponents_[std::int64_t{strip_of(i)} * s_.tiles + (j - 1) / kTileColumns];
+  }
+  __device__ double end_of(int i, int j) const {
+    return l_.tables
+        ->exterior[codes_[i]][codes_[j]][i > 1 ? codes_[i - 1] : kBases][j < s_.n ? codes_[j + 1] : kBases];
+  }
+
+  const SumLaunch& l_;
+  const SumSequence s_;
+  const std::uint8_t* codes_;
+  const double* b_;
+  const std::int32_t* exponents_;
+  double *ends_, *worths_;
+  std::int64_t* end_exponents_;
+  SumTotal* total_;
+  Adder<kSize> adder_;
+};
+
+template <int kSize, bool kOutside>
+__global__ void __launch_bounds__(kSize == 32 ? 128 : kSize, 1)
+    sum_ends(const __grid_constant__ SumLaunch launch) {
+  constexpr int kGroups = kSize < 128 ? 128 / kSize : 1;
+  __shared__ double words[kGroups][2][kAtOnce][kSize / 32];
+  const int rank = static_cast<int>(threadIdx.x) % kSize, group = static_cast<int>(threadIdx.x) / kSize;
+  const int sequence = static_cast<int>(blockIdx.x) * kGroups + group;
+  if (sequence >= launch.count || *launch.stopped != 0) return;
+  EndSums<kSize> sums(launch, sequence, {words[group], rank});
+  if constexpr (kOutside)
+    sums.outside();
+  else
+    sums.inside();
+}
+
+/// Pairs are read off by a block a strip: a thread has a row of every fourth column.
+constexpr int kParts = 4, kReaders = kParts * kStripRows;
+
+class Reader {
+ public:
+  __device__ Reader(const SumLaunch& launch, const Task& task)
+      : s_(launch.sequences[task.sequence]),
+        strip_(task.strip),
+        row_(static_cast<int>(threadIdx.x) % kStripRows),
+        part_(static_cast<int>(threadIdx.x) / kStripRows),
+        i_(strip_ * kStripRows + 1 + row_),
+        p_(launch.b + s_.cells + panel_cell(s_.n, i_ - row_, i_ - row_) + row_),
+        unpaired_(launch.unpaired + s_.columns) {}
+  /// Calls use(i, j, p) for each pair that there is.
+  template <class Use>
+  __device__ void each(const Use& use) const {
+    const int first = i_ - row_;
+    for (int j = first + kLeastApart + part_; j <= s_.n; j += kParts) {
+      const double p = j - i_ >= kLeastApart ? p_[std::int64_t{j - first} * kStripRows] : 0;
+      if (p != 0) use(j, p);
+    }
+  }
+  __device__ bool is_listed(int j, double p, const SumChoice& choice) const {
+    return p >= choice.cutoff || p > .5 || 2 * choice.gamma * p > unpaired_[i_] + unpaired_[j];
+  }
+
+  const SumSequence s_;
+  const int strip_, row_, part_, i_;
+  const double* p_;
+  double* unpaired_;
+};
+
+/// Of all threads of the block, in one order.
+__device__ double block_sum(double value, double (&words)[kReaders / 32]) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = value;
+  __syncthreads();
+  double sum = 0;
+#pragma unroll
+  for (double word : words) sum += word;
+  return sum;
+}
+
+/// What each base is paired with later ones, into `unpaired`; how structures differ.
+__global__ void __launch_bounds__(kReaders) read_rows(const __grid_constant__ SumLaunch launch) {
+  __shared__ double parts[kParts][kStripRows], words[kReaders / 32];
+  if (*launch.stopped != 0) return;
+  const Reader reader(launch, launch.tasks[blockIdx.x]);
+  double paired = 0, differ = 0, centroid = 0;
+  reader.each([&](int, double p) { paired += p, differ += p * (1 - p), centroid += p > .5 ? 1 - p : p; });
+  parts[reader.part_][reader.row_] = paired;
+  differ = block_sum(differ, words), centroid = block_sum(centroid, words);  // also: all parts are there
+  if (reader.part_ == 0 && reader.i_ <= reader.s_.n)
+    reader.unpaired_[reader.i_] =
+        parts[0][reader.row_] + parts[1][reader.row_] + parts[2][reader.row_] + parts[3][reader.row_];
+  if (threadIdx.x == 0) launch.read[blockIdx.x] = {differ, centroid, 0, 0};
+}
+
+/// The probability that a base is in no pair: a warp a base.
+__global__ void __launch_bounds__(256) read_columns(const __grid_constant__ SumLaunch launch) {
+  if (*launch.stopped != 0) return;
+  const SumSequence s = launch.sequences[blockIdx.x];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  for (int j = 1 + warp + 8 * static_cast<int>(blockIdx.y); j <= s.n; j += 8 * static_cast<int>(gridDim.y)) {
+    double paired = 0;
+    for (int i = 1 + lane; i <= j - kLeastApart; i += 32) paired += launch.b[s.cells + panel_cell(s.n, i, j)];
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) paired += __shfl_xor_sync(kAllLanes, paired, step);
+    if (lane == 0) {
+      double& unpaired = launch.unpaired[s.columns + j];
+      unpaired = fmax(0., 1 - unpaired - paired);
+    }
+  }
+}
+
+/// How many pairs of a strip are listed.
+__global__ void __launch_bounds__(kReaders) count_pairs(const __grid_constant__ SumLaunch launch) {
+  if (*launch.stopped != 0) return;
+  const Reader reader(launch, launch.tasks[blockIdx.x]);
+  std::uint32_t count = 0;
+  reader.each([&](int j, double p) { count += reader.is_listed(j, p, launch.choice) ? 1 : 0; });
+  if (count != 0) atomicAdd(&launch.read[blockIdx.x].count, count);
+}
+
+/// They themselves, in no order within a strip.
+__global__ void __launch_bounds__(kReaders) list_pairs(const __grid_constant__ SumLaunch launch) {
+  __shared__ std::uint32_t listed;
+  if (*launch.stopped != 0) return;
+  if (threadIdx.x == 0) listed = 0;
+  __syncthreads();
+  const Reader reader(launch, launch.tasks[blockIdx.x]);
+  ListedPair* const to = launch.pairs + launch.pair_places[blockIdx.x];
+  reader.each([&](int j, double p) {
+    if (reader.is_listed(j, p, launch.choice)) to[atomicAdd(&listed, 1U)] = {reader.i_, j, p};
+  });
+}
+
+}  // namespace
+
+void launch_sum_ends(const SumLaunch& launch, bool warps, bool outside, cudaStream_t stream) {
+  const auto count = static_cast<unsigned>(launch.count);
+  if (warps) {
+    if (outside)
+      sum_ends<32, true><<<(count + 3) / 4, 128, 0, stream>>>(launch);
+    else
+      sum_ends<32, false><<<(count + 3) / 4, 128, 0, stream>>>(launch);
+  } else if (outside) {
+    sum_ends<kOfABlock, true><<<count, kOfABlock, 0, stream>>>(launch);
+  } else {
+    sum_ends<kOfABlock, false><<<count, kOfABlock, 0, stream>>>(launch);
+  }
+  cuda_check(cudaGetLastError(), "launch of sum_ends");
+}
+
+void launch_read(const SumLaunch& launch, int longest, cudaStream_t stream) {
+  const auto tasks = static_cast<unsigned>(launch.task_count);
+  read_rows<<<tasks, kReaders, 0, stream>>>(launch);
+  // Long sequences have more blocks each.
+  const unsigned together = static_cast<unsigned>(longest) / 256 + 1;
+  read_columns<<<dim3(static_cast<unsigned>(launch.count), together), 256, 0, stream>>>(launch);
+  count_pairs<<<tasks, kReaders, 0, stream>>>(launch);
+  cuda_check(cudaGetLastError(), "launch of read_rows");
+}
+
+void launch_list(const SumLaunch& launch, cudaStream_t stream) {
+  list_pairs<<<static_cast<unsigned>(launch.task_count), kReaders, 0, stream>>>(launch);
+  cuda_check(cudaGetLastError(), "launch of list_pairs");
+}
+
+}  // namespace warploom::fold::gpu

@@ -1,0 +1,353 @@
+#pragma once
+
+#include <type_traits>
+
+#include "fold/gpu_loops.cuh"
+#include "fold/gpu_sums.hpp"
+#include "warploom/core/device_atomics.cuh"
+
+/// What the kernels inside and outside share. The way from outside is that from inside, mirrored: rows go up
+/// from a strip's last, columns go back from the last, and loops are met by their inner pair. So rows are
+/// counted here in the direction that loops reach to (`q`, 0 is the farthest from where the next strip lies),
+/// and columns as they come (`y`); a base's neighbour d away in these directions is P_d or Q_d.
+namespace warploom::fold::gpu {
+
+constexpr unsigned kAllLanes = ~0U;
+constexpr int kNarrow = kStripRows + 8;      // rows that loops of one side reach
+constexpr int kWhole = kStripRows + kBelow;  // that the others do
+constexpr int kTogether = kTileColumns;      // steps of a product under one power of two
+constexpr int kLeastApart = 4;               // j - i of a pair at least
+
+/// Columns that interior loops reach back to: what a pair weighs with each kind of loop.
+struct SumRings {
+  double end[32][kNarrow], one_n[32][kNarrow], interior[32][kNarrow];  // of loops that reach far back
+  double wide_end[2][kWhole], wide_one_n[4][kWhole], wide_interior[4][kWhole];  // that reach far along
+  double two_three[8][kNarrow], pair[4][kNarrow];
+  double generic[2][2][28];  // of the row behind a warp's last
+  double split[2][kStripRows + 2];
+};
+struct SumShared {
+  SumRings rings;
+  double sums[kTileColumns + 1][kStripRows];  // by column: a product, then what it has become
+  double near[kTileColumns][kTileColumns];
+  double column[kStripRows], partial[2][kStripRows], last[kStripRows];
+  double one[2], top;
+  int seen, task;
+};
+struct OutsideShared : SumShared {
+  double stems[kTileColumns][kStripRows];
+};
+
+/// 2^exponent, 0 or infinite where a double has no such number.
+__device__ inline double power_of_two(std::int64_t exponent) {
+  if (exponent < -1022) return 0;
+  return __hiloint2double(static_cast<int>(min(exponent, std::int64_t{1024}) + 1023) << 20, 0);
+}
+/// Of a positive number.
+__device__ inline int exponent_of(double number) { return (__double2hiint(number) >> 20) - 1023; }
+
+/// A product of blocks by a warp: 32 rows, 32 columns.
+struct Products {
+  double sum[4][4][2] = {};
+  __device__ void add(const double (&a)[4], const double (&b)[4]) {
+#pragma unroll
+    for (int x = 0; x < 4; ++x)
+#pragma unroll
+      for (int y = 0; y < 4; ++y)
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(sum[x][y][0]), "+d"(sum[x][y][1])
+            : "d"(a[x]), "d"(b[y]));
+  }
+};
+
+template <bool kOutside>
+class SumStrip {
+ public:
+  using Shared = std::conditional_t<kOutside, OutsideShared, SumShared>;
+  using Ring = std::conditional_t<kOutside, OuterSums, InnerSums>;    // what a pair gives to loops
+  using Result = std::conditional_t<kOutside, InnerSums, OuterSums>;  // what it takes from them
+
+  __device__ SumStrip(const SumLaunch& launch, const Task& task, Shared& shared)
+      : l_(launch),
+        shared_(shared),
+        s_(launch.sequences[task.sequence]),
+        t_(kOutside ? task.strip : s_.strips - 1 - task.strip),
+        first_(1 + t_ * kStripRows),
+        q_(static_cast<int>(threadIdx.x) % kStripRows),
+        half_(static_cast<int>(threadIdx.x) / kStripRows),
+        lane_(static_cast<int>(threadIdx.x) % 32),
+        warp_(static_cast<int>(threadIdx.x) / 32),
+        r_(kOutside ? kStripRows - 1 - q_ : q_),
+        i_(first_ + r_),
+        codes_(launch.codes + s_.codes),
+        marks_(launch.marks == nullptr ? nullptr : launch.marks + s_.codes),
+        exponents_(launch.exponents + s_.exponents),
+        handed_(launch.handed + s_.columns),
+        own_(s_.cells + panel_cell(s_.n, first_, first_) - std::int64_t{first_} * kStripRows) {
+    constexpr int kWay = kOutside ? -1 : 1;
+#pragma unroll
+    for (int d = -1; d <= 3; ++d) p_[d + 1] = code(i_ + kWay * d);
+    const int beyond = kOutside ? first_ - 1 - lane_ : first_ + kStripRows + lane_;
+    beyond_[0] = code(beyond), beyond_[1] = code(beyond - kWay);
+    base_ = launch.tables->base_power[1];
+    beside_ = launch.tables->base_power[kStripRows - q_];
+    in_warp_ = launch.tables->base_power[32 - lane_];
+    pairs_with_ = launch.tables->pairs_with[p_[1]];
+  }
+
+ protected:
+  __device__ int code(int k) const { return codes_[max(0, min(k, s_.n + 1))]; }
+  __device__ int exponent(int strip, int tile) const {
+    return __ldcg(exponents_ + std::int64_t{strip} * s_.tiles + tile);
+  }
+  /// Row 0 of a column of a strip, in any of the panels.
+  __device__ std::int64_t panel(int strip, int j) const {
+    return s_.cells + panel_of(s_.n, strip) + std::int64_t{j - 1 - strip * kStripRows} * kStripRows;
+  }
+  __device__ std::int64_t own(int j) const { return own_ + std::int64_t{j} * kStripRows; }
+  __device__ static int tile_of(int j) { return (j - 1) / kTileColumns; }
+  __device__ static int strip_of(int i) { return (i - 1) / kStripRows; }
+  __device__ int step(int j) const { return kOutside ? s_.n - j : j; }
+
+  __device__ void clear() {
+    auto* const words = reinterpret_cast<double*>(&shared_.rings);
+    for (int k = static_cast<int>(threadIdx.x); k < static_cast<int>(sizeof(SumRings) / sizeof(double));
+         k += kSumThreads)
+      words[k] = 0;
+#pragma unroll
+    for (double& g : generic_) g = 0;
+#pragma unroll
+    for (double& m : own_m_) m = 0;
+    if (threadIdx.x < 2) shared_.one[threadIdx.x] = 0;
+    if (half_ == 0) shared_.last[q_] = shared_.column[q_] = 0;
+    __syncthreads();
+  }
+
+  /// What is carried from the tile before, in this one's power of two.
+  __device__ void rescale(double factor) {
+    auto* const words = reinterpret_cast<double*>(&shared_.rings);
+    for (int k = static_cast<int>(threadIdx.x); k < static_cast<int>(sizeof(SumRings) / sizeof(double));
+         k += kSumThreads)
+      words[k] *= factor;
+#pragma unroll
+    for (double& g : generic_) g *= factor;
+    m1_ *= factor;
+  }
+
+  /// Waits until a strip has done so many tiles. False: the batch is to stop.
+  __device__ bool wait(const std::uint32_t* done, int tiles) {
+    if (threadIdx.x == 0) {
+      bool stop = load_relaxed(l_.stop) != 0;
+      while (done != nullptr && !stop && static_cast<int>(load_relaxed(done)) < tiles)
+        stop = load_relaxed(l_.stop) != 0;
+      fence_acq_rel();
+      if (stop) store_relaxed(l_.stopped, 1);
+      shared_.seen = stop ? 0 : 1;
+    }
+    __syncthreads();
+    const bool go = shared_.seen != 0;
+    __syncthreads();
+    return go;
+  }
+
+  /// The strip next to this one has column j.
+  __device__ bool has_next(int j) const {
+    return kOutside ? t_ > 0 : t_ + 1 < s_.strips && j >= first_ + kStripRows;
+  }
+  __device__ bool is_next() const { return kOutside ? t_ + 1 < s_.strips : t_ > 0; }
+
+  /// What that hands on of a column, on its way while the one before is computed: its rows in warp 2, the
+  /// rest in warp 3.
+  __device__ void fetch(int j) {
+    ahead_ = 0;
+    if (warp_ < 2 || !has_next(j) || (warp_ == 3 && lane_ > 28)) return;
+    ahead_ = __ldcg(reinterpret_cast<const double*>(handed_ + j) + (warp_ - 2) * 32 + lane_);
+  }
+  __device__ void take(int y, const int (&q)[5]) {
+    if (warp_ < 2) return;
+    const double value = ahead_ * from_next_;
+    if (warp_ == 2) {
+      remember(y, kStripRows + lane_, value, ring_of(q, beyond_[0], beyond_[1]));
+    } else if (lane_ < 27) {
+      shared_.rings.generic[y & 1][1][lane_] = value;
+    } else if (lane_ == 27) {
+      shared_.one[y & 1] = value;
+    } else if (lane_ == 28) {
+      shared_.rings.split[y & 1][kStripRows] = value;
+    }
+  }
+
+  __device__ const Ring& ring_of(const int (&q)[5], int p0, int before) const {
+    const int at = quad(q[1], q[0], p0, before);
+    if constexpr (kOutside)
+      return l_.tables->outer[at];
+    else
+      return l_.tables->inner[at];
+  }
+  __device__ const Result& result_of(const int (&q)[5]) const {
+    const int at = quad(q[1], q[2], p_[1], p_[2]);
+    if constexpr (kOutside)
+      return l_.tables->inner[at];
+    else
+      return l_.tables->outer[at];
+  }
+  /// The bases about column j, from that before it on.
+  __device__ void bases_of(int j, int (&q)[5]) const {
+    constexpr int kWay = kOutside ? 1 : -1;
+#pragma unroll
+    for (int d = -1; d <= 3; ++d) q[d + 1] = code(j + kWay * d);
+  }
+
+  /// A pair becomes one of those before.
+  __device__ void remember(int y, int row, double x, const Ring& ring) {
+    SumRings& rings = shared_.rings;
+    const double end = x * ring.end, one_n = x * ring.interior_1n, interior = x * ring.interior;
+    if (row < kNarrow) {
+      rings.end[y & 31][row] = end, rings.one_n[y & 31][row] = one_n, rings.interior[y & 31][row] = interior;
+      rings.two_three[y & 7][row] = x * ring.interior_23, rings.pair[y & 3][row] = x;
+    }
+    rings.wide_end[y & 1][row] = end, rings.wide_one_n[y & 3][row] = one_n,
+                       rings.wide_interior[y & 3][row] = interior;
+  }
+
+  /// Bulges and loops with one base on a side; the first half's.
+  __device__ double thin_loops(int y, const Result& result) const {
+    const SumRings& rings = shared_.rings;
+    double bulge = 0, one_n = 0;
+    const double *along = rings.wide_end[(y - 1) & 1] + q_ + 1,
+                 *along_one = rings.wide_one_n[(y - 2) & 3] + q_;
+#pragma unroll
+    for (int u = 2; u <= kMaxLoop; ++u)
+      bulge += l_.sizes.bulge[u] * (along[u] + rings.end[(y - 1 - u) & 31][q_ + 1]);
+#pragma unroll
+    for (int u = 4; u <= kMaxLoop; ++u)
+      one_n += l_.sizes.one_n[u] * (along_one[u] + rings.one_n[(y - u) & 31][q_ + 2]);
+    return bulge * result.end + one_n * result.interior_1n;
+  }
+  /// Stacks and bulges of one base.
+  __device__ double stacks(int y, const int (&q)[5]) const {
+    const SumTables& t = *l_.tables;
+    const auto &last = shared_.rings.pair[(y - 1) & 3], &second = shared_.rings.pair[(y - 2) & 3];
+    const double stack = kOutside ? t.outer[quad(q[2], q[1], p_[2], p_[1])].stack
+                                  : t.outer[quad(q[1], q[2], p_[1], p_[2])].stack;
+    const double left =
+        kOutside ? t.bulge_one[quad(q[2], q[1], p_[3], p_[1])] : t.bulge_one[quad(q[1], q[2], p_[1], p_[3])];
+    const double right =
+        kOutside ? t.bulge_one[quad(q[3], q[1], p_[2], p_[1])] : t.bulge_one[quad(q[1], q[3], p_[1], p_[2])];
+    return last[q_ + 1] * stack + last[q_ + 2] * left + second[q_ + 1] * right;
+  }
+  /// Loops that a table has whole.
+  __device__ double small_loops(int y, const int (&q)[5]) const {
+    const SumTables& t = *l_.tables;
+    const auto &second = shared_.rings.pair[(y - 2) & 3], &third = shared_.rings.pair[(y - 3) & 3];
+    const int r3 = kOutside ? triple(q[3], q[2], q[1]) : triple(q[1], q[2], q[3]);
+    const int r4 = kOutside ? quad(q[4], q[3], q[2], q[1]) : quad(q[1], q[2], q[3], q[4]);
+    const int l3 = kOutside ? triple(p_[3], p_[2], p_[1]) : triple(p_[1], p_[2], p_[3]);
+    const int l4 = kOutside ? quad(p_[4], p_[3], p_[2], p_[1]) : quad(p_[1], p_[2], p_[3], p_[4]);
+    return second[q_ + 2] * t.one_one[r3][l3] + third[q_ + 2] * t.one_two[r4][l3] +
+           second[q_ + 3] * t.two_one[r3][l4] + third[q_ + 3] * t.two_two[r4][l4];
+  }
+  /// Loops with two bases on each side at least; the second half's, all of its threads call.
+  __device__ double thick_loops(int y, const Result& result) {
+    const SumRings& rings = shared_.rings;
+    double generic = 0;
+    const double* const along = rings.wide_interior[(y - 3) & 3] + q_ - 1;
+    const auto& behind = rings.generic[(y - 1) & 1][warp_ - 2];
+    // In place: u from above, so that u - 2 is still that of the column before.
+#pragma unroll
+    for (int u = kMaxLoop; u >= 4; --u) {
+      double g = along[u];
+      if (u > 4) g += rings.interior[(y - u + 1) & 31][q_ + 3];  // two bases on each side are one loop
+      g *= l_.sizes.asymmetry[u - 4];
+      if (u >= 6) {
+        const double carried = __shfl_down_sync(kAllLanes, generic_[u - 6], 1);
+        g += lane_ == 31 ? behind[u - 6] : carried;
+        generic += l_.sizes.interior[u] * g;
+      }
+      generic_[u - 4] = g;
+    }
+    const double two_three =
+        l_.sizes.two_three * (rings.two_three[(y - 3) & 7][q_ + 4] + rings.two_three[(y - 4) & 7][q_ + 3]);
+    return generic * result.interior + two_three * result.interior_23;
+  }
+  /// For the warp before, or the strip.
+  __device__ void hand_generic(int y, int j) {
+    if (lane_ != 0) return;
+    if (warp_ == 3) {
+#pragma unroll
+      for (int u = 0; u < 27; ++u) shared_.rings.generic[y & 1][0][u] = generic_[u];
+    } else if (is_next()) {
+#pragma unroll
+      for (int u = 0; u < 27; ++u) handed_[j].generic[u] = generic_[u];
+    }
+  }
+
+  /// The sum over this row and those behind it in the warp, each weighed by what unpaired bases between
+  /// weigh.
+  __device__ double with_those_behind(double y) const {
+    double weight = base_;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const double other = __shfl_down_sync(kAllLanes, y, step);
+      if (lane_ + step < 32) y += weight * other;
+      weight *= weight;
+    }
+    return y;
+  }
+  /// That of all rows behind, of the strip next to this one, too. The second warp's is `top`.
+  __device__ double with_all_behind(double y, int at) const {
+    return y + (warp_ == 0 ? in_warp_ * shared_.top : 0) + beside_ * shared_.one[at & 1];
+  }
+
+  /// Both halves of the block have summed some steps of a product.
+  __device__ void put(const Products& products, double (*to)[kStripRows]) {
+    const int slice = warp_ / 2, row = 32 * (warp_ % 2) + lane_ / 4, column = lane_ % 4 * 2;
+    for (int turn = 1; turn >= 0; --turn) {
+      if (slice == turn) {
+#pragma unroll
+        for (int x = 0; x < 4; ++x)
+#pragma unroll
+          for (int y = 0; y < 4; ++y)
+#pragma unroll
+            for (int k = 0; k < 2; ++k) {
+              double& cell = to[8 * y + column + k][row + 8 * x];
+              cell = turn == 1 ? products.sum[x][y][k] : cell + products.sum[x][y][k];
+            }
+      }
+      __syncthreads();
+    }
+  }
+
+  const SumLaunch& l_;
+  Shared& shared_;
+  const SumSequence s_;
+  const int t_, first_, q_, half_, lane_, warp_, r_, i_;
+  const std::uint8_t* codes_;
+  const Mark* marks_;
+  std::int32_t* exponents_;
+  HandedSums* handed_;
+  std::int64_t own_;
+  int p_[5], beyond_[2];
+  unsigned pairs_with_;  // bits: the bases that this row's pairs with
+  double base_, beside_, in_warp_;
+  double from_next_ = 0, ahead_ = 0;
+  double m1_ = 0;       // of the column before
+  double generic_[27];  // of 4 to 30 bases, of the column before; the second half's
+  double own_m_[32];    // of M between the strip's own rows
+};
+
+/// Blocks take strips in such an order that what they wait for has been taken.
+template <class Strip>
+__device__ void take_strips(const SumLaunch& launch, std::uint32_t* next, typename Strip::Shared& shared) {
+  for (;;) {
+    if (threadIdx.x == 0) shared.task = static_cast<int>(atomicAdd(next, 1U));
+    __syncthreads();
+    const int task = shared.task;
+    __syncthreads();
+    if (task >= launch.task_count) return;
+    Strip(launch, launch.tasks[task], shared).run();
+    __syncthreads();
+  }
+}
+
+}  // namespace warploom::fold::gpu

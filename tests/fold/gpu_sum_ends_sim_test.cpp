@@ -1,0 +1,27 @@
+// Sums outside of all pairs, and lists of pairs, in the simulator, from the CPU's sums and probabilities.
+#include "fold/simulated_sums.hpp"
+
+namespace warploom::fold {
+namespace {
+
+TEST(SumEnds, AWarpASequence) {
+  SimulatedSums batch({random_letters(1, 1), random_letters(70, 2), random_letters(133, 3),
+                       random_letters(5, 4), random_letters(64, 5)},
+                      {});
+  batch.ends(true);
+}
+
+TEST(SumEnds, ABlockASequence) {
+  Model model;
+  model.dangles = 0;
+  SimulatedSums batch({random_letters(140, 6), random_letters(64, 7)}, model);
+  batch.ends(false);
+}
+
+TEST(SumsReadOff, AreTheProbabilities) {
+  SimulatedSums batch({random_letters(100, 8), random_letters(3, 9), random_letters(66, 10)}, {});
+  batch.read({.cutoff = 1e-3, .gamma = 1});
+}
+
+}  // namespace
+}  // namespace warploom::fold
