@@ -113,7 +113,7 @@ def fold_ensemble(
         gamma: in the structure of greatest expected accuracy a pair counts 2 gamma times its probability, an unpaired base its own.
         samples: structures to draw, each with its probability.
         seed: of these; the k-th of several sequences has ``seed + k``.
-        gradient: the derivative of the energy by every energy parameter, too. It takes as long as the probabilities at most.
+        gradient: the derivative of the energy by every energy parameter, too.
         constraint: as in :func:`fold`, whose options the others are. Dangles are 0 or 2 here; circles, quadruplexes and enforced
             constraints are not there.
 
