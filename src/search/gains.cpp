@@ -77,7 +77,7 @@ struct Explained {
 Explained best_of(std::span<const Sensor> sensors, std::initializer_list<double> gains, double cost) {
   Explained all{cost, {}};
   for (const Sensor& sensor : sensors) {
-    const double gain = std::ranges::min(gains, {}, [&](double of) { return sensor.cost(of); });
+    const double gain = *std::ranges::min_element(gains, {}, [&](double of) { return sensor.cost(of); });
     all.cost += sensor.cost(gain);
     all.gains.push_back(gain);
   }
