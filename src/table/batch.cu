@@ -1,9 +1,10 @@
-/// A batch of operations in one kernel. A block takes a part of the batch into shared memory, insertions
-/// first, and its warps take 32 operations at a time, a lane each: operations of one kind wait for the same
-/// things. Lines are read together: eight lanes read 16 bytes each of the line that one of them asks for,
-/// eight times in turn, so that a request is for a whole line and several of them are under way for every
-/// lane. What is then left of an operation (chain.hpp, advance()) is a few accesses to words of its own line,
-/// and every lane does that by itself.
+/// A batch of operations in one kernel, of which each warp has a slice. It takes 128 operations at a time
+/// into shared memory, which come while it works on those before, and puts them to those that wait,
+/// insertions and others apart, until there are 32 of a kind, a lane each: operations of one kind wait for
+/// the same things. Lines are read together: eight lanes read 16 bytes each of the line that one of them asks
+/// for, eight times in turn, so that a request is for a whole line and several of them are under way for
+/// every lane. What is then left of an operation (chain.hpp, advance()) is a few accesses to words of its own
+/// line, and every lane does that by itself.
 
 #include <algorithm>
 
@@ -24,7 +25,11 @@ constexpr int kTile = kLineBytes / 16;
 constexpr int kAhead = 4;  ///< loads under way for each lane
 constexpr int kMostThreads = 128;
 constexpr int kThreadsPerMultiprocessor = 1024;
-constexpr int kMostOperations = 1024;  ///< of a block
+/// Operations that a warp reads at a time, as shared memory allows for.
+template <class Key, class Value>
+constexpr int kStep = sizeof(Key) + sizeof(Value) == 8 ? 128 : 64;
+/// So many times as many blocks as there is room for, so that none has to wait long for the last ones.
+constexpr unsigned kWaves = 4;
 
 /// What a lane learns of its line.
 struct Look {
@@ -51,6 +56,7 @@ class Looker {
     asm volatile("" : "+l"(from_));  // keeps the address, of which the compiler would keep the parts
   }
 
+  /// Header, tail and slots are read in no order, but before all that the lanes do afterwards.
   __device__ Look look(bool active, LineIndex line, Word key) {
     __syncwarp();  // what lanes acquired before counts for the others
     std::uint32_t hits = 0;
@@ -76,6 +82,7 @@ class Looker {
       }
     }
     reinterpret_cast<std::uint32_t*>(found_.hits)[lane_] = hits;
+    fence_acquire();
     __syncwarp();
     const uint4 low = found_.hits[lane_ / kTile * 2], high = found_.hits[lane_ / kTile * 2 + 1];
     const std::uint32_t of_slots[] = {low.y, low.z, low.w, high.x, high.y, high.z, high.w};
@@ -105,20 +112,42 @@ class Looker {
   const char* from_;
 };
 
-/// A block's part of a batch. What comes back takes the place of what was asked.
+/// Where a warp is in its slice of a batch, and how many operations wait.
+struct Progress {
+  std::uint32_t at = 0, end = 0;
+  int insertions = 0, others = 0;  ///< that wait
+};
+
+/// What a warp has of a batch, in shared memory, so that it needs no registers while operations are under
+/// way.
 template <class Key, class Value>
-struct Part {
-  Key* keys;
-  Value* values;          ///< operands, then values
-  unsigned short* order;  ///< positions, insertions first
-  unsigned char* kinds;   ///< operations, then outcomes
-  __host__ __device__ static constexpr int bytes(int count) {
-    return count * static_cast<int>(sizeof(Key) + sizeof(Value) + sizeof(unsigned short) + 1);
+struct Pending {
+  static constexpr int kMost = kStep<Key, Value>, kRoom = kMost + 2 * kWarp;
+  Found found;
+  Progress progress;
+  // What comes next, on its way while the warp works.
+  Key next_keys[kMost];
+  Value next_operands[kMost];
+  // Operations that wait until there are as many of a kind as lanes: insertions from the front, others from
+  // the end.
+  Value operands[kRoom];
+  Key keys[kRoom];
+  std::uint32_t places[kRoom];  ///< in the warp's slice
+  alignas(4) unsigned char next_kinds[kMost];
+  unsigned char kinds[kRoom];
+
+  /// How many operations come next
+  __device__ static int here(const Progress& now) {
+    return static_cast<int>(min(now.end - now.at, static_cast<std::uint32_t>(kMost)));
   }
 };
 
-__device__ bool inserts(Operation operation) {
-  return operation != Operation::find && operation != Operation::erase;
+template <class T>
+__device__ void copy_ahead(T* to, const void* from) {
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+      "l"(__cvta_generic_to_global(from)), "n"(sizeof(T))
+      : "memory");
 }
 
 /// Whether no earlier lane of those that are here now has the same key.
@@ -133,7 +162,7 @@ __device__ bool is_first_of_key(Word key) {
 /// One operation for each lane that has one.
 template <class Slots, bool kFindsAlone>
 __device__ void perform(DeviceLines& lines, Looker<Slots>& looker, Attempt& attempt, bool done,
-                        unsigned& retries) {
+                        unsigned* retries) {
   LineIndex line = attempt.home;
   std::uint32_t ordinal = 0;
   Scan scan;
@@ -143,7 +172,10 @@ __device__ void perform(DeviceLines& lines, Looker<Slots>& looker, Attempt& atte
   Header first;
   bool tried = false;
   while (__any_sync(kAllLanes, !done)) {
-    if (!done && ordinal == 0 && attempt.inserts()) first = Header{lines.load_acquire(line, kHeaderWord)};
+    if (!done && ordinal == 0 && attempt.inserts()) {
+      first = Header{load_relaxed_of_line(lines.at(line, kHeaderWord))};
+      fence_acquire();
+    }
     const Look seen = looker.look(!done, line, attempt.key);
     if (done) continue;
     const LineIndex next = seen.tail.next();
@@ -172,10 +204,72 @@ __device__ void perform(DeviceLines& lines, Looker<Slots>& looker, Attempt& atte
       done = advance<Slots>(lines, attempt, scan);
     }
     tried = true;
-    if (!done) ++retries;
+    if (!done) atomicAdd(retries, 1U);
     scan = Scan();
     line = attempt.home;
     ordinal = 0;
+  }
+}
+
+/// Arrays of a batch, from where a warp's slice begins.
+template <class Key, class Value>
+struct Source {
+  const Operation* operations;
+  Operation operation;
+  const Key* keys;
+  const Value* operands;
+  Outcome* outcomes;
+  Value* values;
+};
+
+/// Lets what a warp does next come to shared memory, without waiting.
+template <class Key, class Value>
+__device__ void fetch(Pending<Key, Value>& pending, const Source<Key, Value>& source, const Progress& now) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, here = pending.here(now);
+#pragma unroll
+  for (int row = 0; row < kStep<Key, Value>; row += kWarp) {
+    const int i = row + lane;
+    if (i >= here) break;
+    copy_ahead(pending.next_keys + i, source.keys + now.at + i);
+    if (source.operands != nullptr) copy_ahead(pending.next_operands + i, source.operands + now.at + i);
+  }
+  if (source.operations == nullptr) return;
+  const auto* const kinds = reinterpret_cast<const unsigned char*>(source.operations) + now.at;
+  if (reinterpret_cast<std::uintptr_t>(kinds) % 4 == 0 && 4 * lane + 4 <= here) {
+    copy_ahead(reinterpret_cast<std::uint32_t*>(pending.next_kinds) + lane, kinds + 4 * lane);
+  } else {
+    for (int i = 4 * lane; i < min(4 * lane + 4, here); ++i) pending.next_kinds[i] = kinds[i];
+  }
+}
+
+/// Puts what has come to the operations that wait.
+template <class Key, class Value>
+__device__ void take(Pending<Key, Value>& pending, const Source<Key, Value>& source, Progress& now) {
+  constexpr int kRoom = Pending<Key, Value>::kRoom;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, here = pending.here(now);
+  const unsigned before = (1U << lane) - 1;
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncwarp();
+#pragma unroll
+  for (int row = 0; row < kStep<Key, Value>; row += kWarp) {
+    const int i = row + lane;
+    const unsigned kind =
+        source.operations != nullptr ? pending.next_kinds[i] : static_cast<unsigned>(source.operation);
+    const bool taken = i < here;
+    const bool inserting = taken && kind != static_cast<unsigned>(Operation::find) &&
+                           kind != static_cast<unsigned>(Operation::erase);
+    const unsigned insertions = __ballot_sync(kAllLanes, inserting);
+    const unsigned others = __ballot_sync(kAllLanes, taken && !inserting);
+    if (taken) {
+      const int to = inserting ? now.insertions + __popc(insertions & before)
+                               : kRoom - 1 - now.others - __popc(others & before);
+      pending.keys[to] = pending.next_keys[i];
+      pending.operands[to] = source.operands != nullptr ? pending.next_operands[i] : Value{0};
+      pending.places[to] = now.at + static_cast<std::uint32_t>(i);
+      pending.kinds[to] = static_cast<unsigned char>(kind);
+    }
+    now.insertions += __popc(insertions);
+    now.others += __popc(others);
   }
 }
 
@@ -183,78 +277,63 @@ template <class Key, class Value, bool kFindsAlone>
 __global__ void __launch_bounds__(kMostThreads, kThreadsPerMultiprocessor / kMostThreads)
     execute(Word* words, LinePool* pool, Placement placement, std::uint64_t total,
             const Operation* operations, Operation operation, const Key* keys, const Value* operands,
-            Outcome* outcomes, Value* values, Counters* counters, int part_size) {
+            Outcome* outcomes, Value* values, Counters* counters, std::uint32_t slice) {
   using Slots = typename DeviceTable<Key, Value>::Slots;
-  extern __shared__ Found shared_found[];
-  __shared__ int front, back, next_group;
+  constexpr int kRoom = Pending<Key, Value>::kRoom;
+  extern __shared__ uint4 shared_pending[];
   __shared__ unsigned totals[4];
-  const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
-  const int lane = thread % kWarp;
-  const std::uint64_t begin = std::uint64_t{blockIdx.x} * static_cast<unsigned>(part_size);
-  const int count = static_cast<int>(min(total - begin, std::uint64_t{static_cast<unsigned>(part_size)}));
-
-  Part<Key, Value> part;
-  part.keys = reinterpret_cast<Key*>(shared_found + threads / kWarp);
-  part.values = reinterpret_cast<Value*>(part.keys + part_size);
-  if constexpr (sizeof(Value) > sizeof(Key)) {  // the larger ones first, for their alignment
-    part.values = reinterpret_cast<Value*>(shared_found + threads / kWarp);
-    part.keys = reinterpret_cast<Key*>(part.values + part_size);
-  }
-  part.order = reinterpret_cast<unsigned short*>(sizeof(Value) > sizeof(Key)
-                                                     ? static_cast<void*>(part.keys + part_size)
-                                                     : static_cast<void*>(part.values + part_size));
-  part.kinds = reinterpret_cast<unsigned char*>(part.order + part_size);
-
-  if (thread == 0) {
-    front = next_group = 0;
-    back = count;
-  }
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
+  Pending<Key, Value>& pending = reinterpret_cast<Pending<Key, Value>*>(shared_pending)[thread / kWarp];
   if (thread < 4) totals[thread] = 0;
-  __syncthreads();
-  for (int row = thread - lane; row < count; row += threads) {
-    const int i = row + lane;
-    bool inserting = false;
-    if (i < count) {
-      const auto kind = operations != nullptr
-                            ? __ldcs(reinterpret_cast<const unsigned char*>(operations) + begin + i)
-                            : static_cast<unsigned char>(operation);
-      part.kinds[i] = kind;
-      part.keys[i] = __ldcs(keys + begin + i);
-      part.values[i] = operands != nullptr ? __ldcs(operands + begin + i) : Value{0};
-      inserting = inserts(static_cast<Operation>(kind));
-    }
-    const unsigned ones = __ballot_sync(kAllLanes, inserting);
-    const unsigned others = __ballot_sync(kAllLanes, i < count && !inserting);
-    int at_front = 0, at_back = 0;
-    if (lane == 0) {
-      at_front = atomicAdd(&front, __popc(ones));
-      at_back = atomicSub(&back, __popc(others)) - __popc(others);
-    }
-    at_front = __shfl_sync(kAllLanes, at_front, 0);
-    at_back = __shfl_sync(kAllLanes, at_back, 0);
-    const unsigned before = (1U << lane) - 1;
-    if (i < count)
-      part.order[inserting ? at_front + __popc(ones & before) : at_back + __popc(others & before)] =
-          static_cast<unsigned short>(i);
-  }
   __syncthreads();
 
   DeviceLines lines(words, pool);
-  Looker<Slots> looker(lines, shared_found[thread / kWarp]);
-  unsigned retries = 0, inserted = 0, erased = 0, full = 0;
+  Looker<Slots> looker(lines, pending.found);
+  const std::uint64_t begin = std::uint64_t{(blockIdx.x * blockDim.x + threadIdx.x) / kWarp} * slice;
+  const Source<Key, Value> source{operations == nullptr ? nullptr : operations + begin,
+                                  operation,
+                                  keys + begin,
+                                  operands == nullptr ? nullptr : operands + begin,
+                                  outcomes == nullptr ? nullptr : outcomes + begin,
+                                  values == nullptr ? nullptr : values + begin};
+  {
+    Progress now;
+    if (begin < total) now.end = static_cast<std::uint32_t>(min(std::uint64_t{slice}, total - begin));
+    if (now.at < now.end) fetch(pending, source, now);
+    if (lane == 0) pending.progress = now;
+  }
   for (;;) {
-    int group = 0;
-    if (lane == 0) group = atomicAdd(&next_group, 1);
-    const int place = __shfl_sync(kAllLanes, group, 0) * kWarp + lane;
-    if (place - lane >= count) break;
-    const bool here = place < count;
-    const int i = here ? part.order[place] : 0;
+    __syncwarp();
+    Progress now = pending.progress;
+    while (now.insertions < kWarp && now.others < kWarp && now.at < now.end) {
+      take(pending, source, now);
+      now.at += static_cast<std::uint32_t>(pending.here(now));
+      __syncwarp();
+      if (now.at < now.end) fetch(pending, source, now);
+    }
+    if (now.insertions + now.others == 0) break;
+    // A group of one kind, or what is left of both in the end.
+    int place = -1;
+    if (now.insertions >= kWarp) {
+      now.insertions -= kWarp;
+      place = now.insertions + lane;
+    } else if (now.others >= kWarp) {
+      place = kRoom - now.others + lane;
+      now.others -= kWarp;
+    } else {
+      if (lane < now.insertions + now.others)
+        place = lane < now.insertions ? lane : kRoom - now.others + lane - now.insertions;
+      now.others = max(now.insertions + now.others - kWarp, 0);
+      now.insertions = 0;
+    }
+    __syncwarp();
+    if (lane == 0) pending.progress = now;
     Attempt attempt;
-    bool done = !here;
-    if (here) {
-      attempt.operation = static_cast<Operation>(part.kinds[i]);
-      attempt.key = part.keys[i];
-      attempt.operand = part.values[i];
+    bool done = place < 0;
+    if (!done) {
+      attempt.operation = static_cast<Operation>(pending.kinds[place]);
+      attempt.key = pending.keys[place];
+      attempt.operand = pending.operands[place];
       attempt.value_mask = static_cast<Value>(~Value{0});
       attempt.home = placement.home(attempt.key);
       if (static_cast<int>(attempt.operation) >= kOperations) {
@@ -262,29 +341,37 @@ __global__ void __launch_bounds__(kMostThreads, kThreadsPerMultiprocessor / kMos
         done = true;
       }
     }
-    perform<Slots, kFindsAlone>(lines, looker, attempt, done, retries);
-    if (here) {
-      part.kinds[i] = static_cast<unsigned char>(attempt.outcome);
-      part.values[i] = static_cast<Value>(attempt.value);
-      inserted += attempt.outcome == Outcome::inserted;
-      erased += attempt.outcome == Outcome::erased;
-      full += attempt.outcome == Outcome::full;
+    perform<Slots, kFindsAlone>(lines, looker, attempt, done, &totals[3]);
+    if (place >= 0) {
+      const std::uint32_t to = pending.places[place];
+      if (source.outcomes != nullptr) source.outcomes[to] = attempt.outcome;
+      if (source.values != nullptr) source.values[to] = static_cast<Value>(attempt.value);
+    }
+    if constexpr (!kFindsAlone) {
+      const auto count = [&](unsigned& total, Outcome outcome) {
+        const unsigned lanes = __ballot_sync(kAllLanes, place >= 0 && attempt.outcome == outcome);
+        if (lane == 0 && lanes != 0) atomicAdd(&total, static_cast<unsigned>(__popc(lanes)));
+      };
+      count(totals[0], Outcome::inserted);
+      count(totals[1], Outcome::erased);
+      count(totals[2], Outcome::full);
     }
   }
   lines.give_back_spare();
-  if constexpr (!kFindsAlone) {
-    atomicAdd(&totals[0], inserted);
-    atomicAdd(&totals[1], erased);
-    if (full != 0) atomicAdd(&totals[2], full);
-    if (retries != 0) atomicAdd(&totals[3], retries);
-  }
   __syncthreads();
-  for (int i = thread; i < count; i += threads) {
-    if (outcomes != nullptr) outcomes[begin + i] = static_cast<Outcome>(part.kinds[i]);
-    if (values != nullptr) values[begin + i] = part.values[i];
-  }
   if (thread < 4 && totals[thread] != 0)
     atomicAdd(&counters->inserted + thread, static_cast<unsigned long long>(totals[thread]));
+}
+
+/// As many blocks as a device has room for, or as have something to do.
+unsigned blocks_for(std::uint64_t operations, unsigned threads) {
+  int device = 0, multiprocessors = 0;
+  cuda_check(cudaGetDevice(&device), "cudaGetDevice");
+  cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+             "cudaDeviceGetAttribute");
+  return static_cast<unsigned>(std::min((operations + threads - 1) / threads,
+                                        std::uint64_t{kWaves} * static_cast<unsigned>(multiprocessors) *
+                                            (kThreadsPerMultiprocessor / threads)));
 }
 
 }  // namespace
@@ -295,27 +382,17 @@ void launch_batch(const DeviceMemory& memory, const BatchArguments& batch, int t
   if (batch.count == 0) return;
   const bool finds_alone = batch.alone && batch.operations == nullptr && batch.operation == Operation::find;
   const auto kernel = finds_alone ? execute<Key, Value, true> : execute<Key, Value, false>;
-  const int threads = threads_per_block > 0
-                          ? std::clamp(threads_per_block / kWarp * kWarp, kWarp, kMostThreads)
-                          : kMostThreads;
-  // As many operations a block as keep all of the device busy, up to what makes groups of one kind.
-  int device = 0, multiprocessors = 0;
-  cuda_check(cudaGetDevice(&device), "cudaGetDevice");
-  cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-             "cudaDeviceGetAttribute");
-  const std::uint64_t at_once =
-      static_cast<std::uint64_t>(multiprocessors) * (kThreadsPerMultiprocessor / threads);
-  const std::uint64_t share = ((batch.count + at_once - 1) / at_once + kWarp - 1) / kWarp * kWarp;
-  const int part_size =
-      static_cast<int>(std::clamp<std::uint64_t>(share, static_cast<unsigned>(threads), kMostOperations));
-  const std::uint64_t blocks =
-      (batch.count + static_cast<unsigned>(part_size) - 1) / static_cast<unsigned>(part_size);
-  const int shared = threads / kWarp * static_cast<int>(sizeof(Found)) + Part<Key, Value>::bytes(part_size);
-  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), static_cast<std::size_t>(shared),
-           stream>>>(memory.lines, memory.pool, memory.placement, batch.count, batch.operations,
-                     batch.operation, static_cast<const Key*>(batch.keys),
-                     static_cast<const Value*>(batch.operands), batch.outcomes,
-                     static_cast<Value*>(batch.values), batch.counters, part_size);
+  const auto threads = static_cast<unsigned>(
+      threads_per_block > 0 ? std::clamp(threads_per_block / kWarp * kWarp, kWarp, kMostThreads)
+                            : kMostThreads);
+  const unsigned blocks = blocks_for(batch.count, threads);
+  // So that rows of 32 are aligned as the batch is.
+  const std::uint64_t rows = std::uint64_t{blocks} * threads;
+  const auto slice = static_cast<std::uint32_t>((batch.count + rows - 1) / rows * kWarp);
+  kernel<<<blocks, threads, threads / kWarp * sizeof(Pending<Key, Value>), stream>>>(
+      memory.lines, memory.pool, memory.placement, batch.count, batch.operations, batch.operation,
+      static_cast<const Key*>(batch.keys), static_cast<const Value*>(batch.operands), batch.outcomes,
+      static_cast<Value*>(batch.values), batch.counters, slice);
   cuda_check(cudaGetLastError(), "launch of a batch of " + std::to_string(batch.count) + " operations");
 }
 

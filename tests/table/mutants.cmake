@@ -35,7 +35,6 @@ table_mutant(claims_any_version "if (!won && now.version() != scan.free_header.v
 table_mutant(claims_pinned_slots ".pins() != 0" ".pins() > 5")
 table_mutant(updates_without_pin "Tail::kOnePin" "Word{0}")
 table_mutant(updates_what_is_not_live "header.live(slot) && !(" "!(")
-table_mutant(trusts_the_walk "if (!header.live(slot)) return false;" "")
 table_mutant(trusts_the_key_of_the_walk "if (!Slots::holds(word, attempt.key)) return false;" "")
 table_mutant(finds_without_second_look "if (!same(Header{memory.load(line, kHeaderWord)})) return false;" "")
 table_mutant(erases_another_life "} while (same(Header{expected}));" "} while (Header{expected}.live(slot));")

@@ -35,6 +35,16 @@ __device__ T load_relaxed(const T* from) {
   return word;
 }
 
+/// The same as load_relaxed(), and what else is in the 128 bytes around comes into the L2.
+__device__ inline std::uint64_t load_relaxed_of_line(const std::uint64_t* from) {
+  std::uint64_t word;
+  asm volatile("ld.relaxed.gpu.global.L2::128B.u64 %0, [%1];"
+               : "=l"(word)
+               : "l"(__cvta_generic_to_global(from))
+               : "memory");
+  return word;
+}
+
 struct TwoWords {
   std::uint64_t first, second;
 };
@@ -113,6 +123,18 @@ __device__ inline std::uint64_t fetch_or_acquire(std::uint64_t* word, std::uint6
 /// Makes the relaxed and atomic accesses after it release, those before it acquire. Cheaper than
 /// __threadfence(), which is fence_sc().
 __device__ inline void fence_acq_rel() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+// One half of that each. Since PTX 8.6, on sm_90: before, the whole.
+#if __CUDA_ARCH__ >= 900 && \
+    (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 8))
+/// Makes the relaxed and atomic accesses before it acquire. Waits for loads alone; empties the L1.
+__device__ inline void fence_acquire() { asm volatile("fence.acquire.gpu;" ::: "memory"); }
+/// Makes the relaxed and atomic accesses after it release. Leaves the L1 as it is.
+__device__ inline void fence_release() { asm volatile("fence.release.gpu;" ::: "memory"); }
+#else
+__device__ inline void fence_acquire() { fence_acq_rel(); }
+__device__ inline void fence_release() { fence_acq_rel(); }
+#endif
 
 /// Besides, all fences of this kind have one order: for two threads that each store, fence and load what the
 /// other stores, of which one must see the other's.

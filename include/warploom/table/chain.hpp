@@ -72,13 +72,12 @@ WARPLOOM_HOST_DEVICE bool must_stay(Memory& memory, const Attempt& attempt, Head
   }
 }
 
-/// The key was seen in a slot of a line, where both words were read in any order. @return false: it is not
-/// there any more, walk again
+/// The key was seen in a live slot of a line, where both words were read in any order.
+/// @param header  of the line, as the walk read it: before all that is read here
+/// @return false: it is not there any more, walk again
 template <class Slots, class Memory>
-WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex line, int slot) {
+WARPLOOM_HOST_DEVICE bool at_key(Memory& memory, Attempt& attempt, LineIndex line, int slot, Header header) {
   const int key_word = Slots::key_word(slot);
-  const Header header{memory.load_acquire(line, kHeaderWord)};
-  if (!header.live(slot)) return false;
   // Read after the header, the key is that of the live pair for as long as version and state do not change.
   const Word word = memory.load_acquire(line, key_word);
   if (!Slots::holds(word, attempt.key)) return false;
@@ -133,7 +132,7 @@ WARPLOOM_HOST_DEVICE bool advance(Memory& memory, Attempt& attempt, const Scan& 
   bool done = false;
   Header home = scan.home;
   if (scan.line != kNoLine) {
-    done = chain_steps::at_key<Slots>(memory, attempt, scan.line, scan.slot);
+    done = chain_steps::at_key<Slots>(memory, attempt, scan.line, scan.slot, scan.header);
   } else if (scan.home.pending() != 0) {
     if constexpr (Memory::kGrows)
       chain_steps::help<Slots>(memory, attempt.home, scan.home);

@@ -118,7 +118,7 @@ WARPLOOM_HOST_DEVICE bool claim(Memory& memory, Attempt& attempt, const Scan& sc
     return false;
   }
   if (!claim_free<Slots>(memory, attempt, scan, home)) return false;
-  for (std::uint32_t waited = 0; Tail{memory.load_acquire(scan.free_line, kTailWord)}.pins() != 0; ++waited) {
+  for (std::uint32_t waited = 0; Tail{memory.load(scan.free_line, kTailWord)}.pins() != 0; ++waited) {
     if (waited < Memory::kPatience) continue;
     give_back(memory, attempt);
     attempt.first_ordinal = scan.free_ordinal + 1;

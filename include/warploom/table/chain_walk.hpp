@@ -38,6 +38,7 @@ struct Scan {
   /// Where the key is: a live slot of that line, or kNoLine.
   LineIndex line = kNoLine;
   int slot = 0;
+  Header header;  ///< of that line, read before all that follows the walk
   /// The first line with a slot to claim, or kNoLine.
   LineIndex free_line = kNoLine;
   Header free_header;
@@ -106,6 +107,7 @@ WARPLOOM_HOST_DEVICE bool observe(Scan& scan, const Attempt& attempt, LineIndex 
   if (const Word found = matches & header.live_slots()) {
     scan.line = line;
     scan.slot = first_slot(found);
+    scan.header = header;
     return false;
   }
   if (scan.free_line == kNoLine && ordinal >= attempt.first_ordinal &&

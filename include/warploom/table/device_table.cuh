@@ -45,7 +45,7 @@ class DeviceLines {
   }
   __device__ void store(LineIndex line, int word, Word value) const { store_relaxed(at(line, word), value); }
   __device__ bool compare_exchange(LineIndex line, int word, Word& expected, Word desired) const {
-    fence_acq_rel();
+    fence_release();
     return compare_exchange_acquire(line, word, expected, desired);
   }
   __device__ bool compare_exchange_acquire(LineIndex line, int word, Word& expected, Word desired) const {
@@ -54,16 +54,16 @@ class DeviceLines {
     expected = before;
     return done;
   }
-  __device__ static void fence() { fence_acq_rel(); }
+  __device__ static void fence() { fence_release(); }
   __device__ Word fetch_or(LineIndex line, int word, Word operand) const {
-    fence_acq_rel();
+    fence_release();
     return warploom::fetch_or_acquire(at(line, word), operand);
   }
   __device__ Word fetch_or_acquire(LineIndex line, int word, Word operand) const {
     return warploom::fetch_or_acquire(at(line, word), operand);
   }
   __device__ Word fetch_add(LineIndex line, int word, Word operand) const {
-    fence_acq_rel();
+    fence_release();
     return atomicAdd(pointer(line, word), operand);
   }
   __device__ Word fetch_add_relaxed(LineIndex line, int word, Word operand) const {
@@ -195,7 +195,7 @@ __device__ inline void DeviceLines::give_back(LineIndex line) const {
   Word expected = load_relaxed(list);
   for (;;) {
     store(line, kTailWord, Tail{}.with_next(~static_cast<LineIndex>(expected)).bits);
-    fence_acq_rel();
+    fence_release();
     const Word before = warploom::compare_exchange_acquire(
         list, expected, ((expected >> 32) + 1) << 32 | static_cast<LineIndex>(~line));
     if (before == expected) return;
