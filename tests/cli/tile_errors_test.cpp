@@ -243,9 +243,13 @@ TEST_F(TileErrors, VerifyingWhatWouldTakeHoursIsRefused) {
 }
 
 TEST_F(TileErrors, CtrlCEndsLongWorkAndLeavesNoFile) {
-  std::string many = "void f(int n, float A[n]) {\n  for (int i = 0; i < n; i++) {\n";
-  for (int k = 0; k < 310; ++k) many += "    A[i] = 2.0f * A[i];\n";
-  make("many.c", many + "  }\n}\n");
+  std::string many;
+  for (int function = 0; function < 8; ++function) {
+    many += "void f" + std::to_string(function) + "(int n, float A[n]) {\n  for (int i = 0; i < n; i++) {\n";
+    for (int k = 0; k < 310; ++k) many += "    A[i] = 2.0f * A[i];\n";
+    many += "  }\n}\n";
+  }
+  make("many.c", many);
   for (const char* arguments :
        {"many.c --c new.c", "two.c --function product --size m=400 --verify --cuda new.cu"}) {
     const ToolRun run = shell(std::string("\"$WARPLOOM\" tile ") + arguments +
