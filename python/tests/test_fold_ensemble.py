@@ -57,7 +57,7 @@ def test_reactivities_and_constraints(sequences):
 
 
 @pytest.mark.parametrize("asked", [
-    {"cutoff": -1}, {"cutoff": float("nan")}, {"gamma": 0}, {"samples": -1}, {"seed": -1}, {"dangles": 1}, {"constraint": "("},
+    {"cutoff": -1}, {"cutoff": float("nan")}, {"gamma": -1}, {"samples": -1}, {"seed": -1}, {"dangles": 1}, {"constraint": "("},
     {"constraint": ["." * 12]}, {"reactivities": [1.0]},
 ])
 def test_what_does_not_fit_is_refused(asked):

@@ -110,7 +110,8 @@ def fold_ensemble(
     Args:
         seq: as in :func:`fold`, one or several.
         cutoff: pairs that are less probable are left out, 0 to 1.
-        gamma: in the structure of greatest expected accuracy a pair counts 2 gamma times its probability, an unpaired base its own.
+        gamma: in the structure of greatest expected accuracy a pair counts 2 gamma times its probability, an unpaired base its own;
+            0: it is not looked for, ``mea`` is empty.
         samples: structures to draw, each with its probability.
         seed: of these; the k-th of several sequences has ``seed + k``.
         gradient: the derivative of the energy by every energy parameter, too.
