@@ -9,8 +9,7 @@ namespace warploom {
 
 /// Processes that solve one problem together, each with a part of it in its own memory, as of `mpirun`. A
 /// call that is given one is made by all of them, with the same options; each has one with its own rank. The
-/// tool's speaks MPI
-/// (--mpi); a program of your own brings a few lines over its communicator.
+/// tool's speaks MPI (--mpi); a program of your own brings a few lines over its communicator.
 ///
 /// All ranks call the same functions in the same order. A function that cannot go on throws; then its process
 /// is to end, and the others with it, for they wait.
