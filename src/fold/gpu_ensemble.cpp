@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include "core/cuda/memory.hpp"
 #include "fold/accuracy.hpp"
 #include "fold/gpu_batch.hpp"
+#include "fold/gpu_parts.hpp"
 #include "fold/gpu_sum_batch.hpp"
 #include "fold/gpu_sum_kernels.hpp"
 #include "warploom/core/error.hpp"
@@ -121,14 +121,7 @@ class Batch {
 
   std::vector<Ensemble> run() {
     if (sequences_.empty()) return {};
-    order_.resize(sequences_.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    // The longest first: the end of a batch has short ones to share out.
-    const auto longer = [&](std::size_t a, std::size_t b) {
-      return sequences_[a].size() > sequences_[b].size();
-    };
-    if (!std::ranges::is_sorted(order_, longer)) std::ranges::stable_sort(order_, longer);
-    if (std::ssize(sequences_[order_.front()]) > kMostBases) bases_of(sequences_[order_.front()]);  // throws
+    order_ = longest_first(sequences_);
     upload_tables();
     all_.resize(sequences_.size());
     Part two[2];  // whose memory is used again
@@ -144,23 +137,13 @@ class Batch {
       }
       finish(two[(number - 1) % 2]);
     } catch (...) {
-      for (const Part& part : two) stop(part);
+      for (const Part& part : two) stop_kernels(part.stop, part.begun);
       throw;
     }
     return std::move(all_);
   }
 
  private:
-  /// Its kernels end within some tiles; who owns the part waits for them.
-  static void stop(const Part& part) {
-    if (part.stop == nullptr) return;
-    static constexpr std::uint32_t kStop = 1;
-    const CudaStream beside = make_stream();
-    cudaStreamWaitEvent(beside.get(), part.begun.get());  // it is 0 before
-    cudaMemcpyAsync(part.stop, &kStop, sizeof kStop, cudaMemcpyHostToDevice, beside.get());
-    cudaStreamSynchronize(beside.get());
-  }
-
   void upload_tables() {
     const std::unique_ptr<SumTables> tables = make_sum_tables(weights_);
     const std::vector<double> hairpins = make_sum_hairpins(weights_, std::ssize(sequences_[order_.front()]));
@@ -173,39 +156,14 @@ class Batch {
                "cudaMemcpy of hairpins");
   }
 
-  /// The ends of the parts. Two parts are on the GPU at a time, unless all fit together.
   std::vector<std::size_t> parts() const {
-    // What is left over is for the runtime itself, for rounding and for lists of pairs.
-    const std::uint64_t room = device_memory().free / 100 * 90;
-    constexpr std::uint64_t kRounding = 1 << 20;
-    const auto bytes_of = [&](std::size_t k) {
-      return sum_bytes_on_gpu(std::ssize(sequences_[k]), options_.probabilities);
-    };
-    std::uint64_t all = kRounding;
-    for (const std::size_t k : order_) all += bytes_of(k);
-    const std::uint64_t largest = kRounding + bytes_of(order_.front());
-    const std::uint64_t most = all <= room ? room : room / 2;
-    if (largest > most)
-      throw OutOfMemory("the ensemble of " + std::to_string(sequences_[order_.front()].size()) +
-                        " bases takes " + bytes_text(largest) + " of the GPU's memory, " + bytes_text(room) +
-                        " are free or allowed" +
-                        (largest > room ? "" : ", half of it for others of the batch: sum it alone") +
-                        "; use the CPU (`device` cpu)");
-    // More at once gain nothing, and their results wait.
-    constexpr std::size_t kMost = 1 << 16;
-    std::vector<std::size_t> ends;
-    std::uint64_t bytes = kRounding;
-    std::size_t begin = 0;
-    for (std::size_t k = 0; k < order_.size(); ++k) {
-      const std::uint64_t one = bytes_of(order_[k]);
-      if (k > begin && (k - begin == kMost || bytes + one > most)) {
-        ends.push_back(k);
-        begin = k, bytes = kRounding;
-      }
-      bytes += one;
-    }
-    ends.push_back(order_.size());
-    return ends;
+    // What is left over is for the runtime itself, for rounding and for lists of pairs; more sequences at
+    // once gain nothing, and their results wait.
+    std::vector<std::uint64_t> bytes;
+    for (const std::size_t k : order_)
+      bytes.push_back(sum_bytes_on_gpu(std::ssize(sequences_[k]), options_.probabilities));
+    return ends_of_parts(bytes, sequences_[order_.front()].size(),
+                         {device_memory().free / 100 * 90, 1 << 16, "the ensemble of", "sum it alone"});
   }
 
   void write_all_codes(const Part& part, std::uint8_t* codes, Mark* marks) const {
