@@ -284,10 +284,10 @@ bool resolve(Warp& w, const Step& s, Space space, const std::uint64_t (&address)
   }
 }
 
-Mask unwritten(const Warp& w, const Pointers& to, std::uint32_t bytes) {
+Mask unwritten(const Warp& w, const Pointers& to, std::uint32_t bytes, std::uint32_t first) {
   if (to.written) return 0;
   Mask found = 0;
-  const std::uint8_t* written = owner(w, to).written.data();
+  const std::uint8_t* written = owner(w, to).written.data() + first;
   for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint8_t* at = written + to.address[i];
@@ -304,9 +304,9 @@ Mask unwritten(const Warp& w, const Pointers& to, std::uint32_t bytes) {
   return found;
 }
 
-void mark_written(Warp& w, const Pointers& to, std::uint32_t bytes, bool is_written) {
+void mark_written(Warp& w, const Pointers& to, std::uint32_t bytes, bool is_written, std::uint32_t first) {
   if (to.written && is_written) return;
-  std::uint8_t* written = owner(w, to).written.data();
+  std::uint8_t* written = owner(w, to).written.data() + first;
   const std::uint8_t value = is_written ? kWritten : kUnwritten;
   for (Mask rest = to.lanes; rest != 0; rest &= rest - 1) {
     const auto i = static_cast<unsigned>(std::countr_zero(rest));
@@ -490,7 +490,13 @@ void run_load(Registers& r, const Step& s, Mask lanes) {
     if (!resolve(w, s, form.space, address, rest, form.total(), form.total(), false, to)) return;
     if (to.space == Space::shared) {
       const Mask bad = unwritten(w, to, form.total());
-      if (bad != 0 || w.poisoned != 0) set_poison(w, s, bad, to.lanes & ~bad);
+      if (bad != 0 && form.count > 1) {  // compilers load the padding of a structure with its members
+        Mask poisoned[8];
+        for (unsigned e = 0; e < form.count; ++e) poisoned[e] = unwritten(w, to, form.bytes, e * form.bytes);
+        set_poison(w, s, std::span(poisoned, form.count), to.lanes);
+      } else if (bad != 0 || w.poisoned != 0) {
+        set_poison(w, s, bad, to.lanes & ~bad);
+      }
       if (bad != 0 && w.block->worker->options->strict_initialisation && !form.constant_address) {
         const auto lane = static_cast<unsigned>(std::countr_zero(bad));
         w.block->worker->findings.add(*w.block, FindingKind::uninitialised, s, w.index, lane,

@@ -25,9 +25,10 @@ void addresses(const Warp& warp, const Step& step, const MemoryForm& form, std::
 /// kernel.
 bool resolve(Warp& warp, const Step& step, ptx::Space space, const std::uint64_t (&address)[kLanes],
              Mask lanes, std::uint32_t bytes, std::uint32_t align, bool write, Pointers& to);
-/// Lanes that point to shared bytes of which nobody wrote one.
-Mask unwritten(const Warp& warp, const Pointers& to, std::uint32_t bytes);
-void mark_written(Warp& warp, const Pointers& to, std::uint32_t bytes, bool written = true);
+/// Lanes of whose shared bytes, from the `first` on, nobody wrote one.
+Mask unwritten(const Warp& warp, const Pointers& to, std::uint32_t bytes, std::uint32_t first = 0);
+void mark_written(Warp& warp, const Pointers& to, std::uint32_t bytes, bool written = true,
+                  std::uint32_t first = 0);
 /// Tells the race detector, and lets others run if the schedule is to.
 void note_access(Warp& warp, const Step& step, const MemoryForm& form, const Pointers& to, Access::Kind kind,
                  Mask silent = 0);

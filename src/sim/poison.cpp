@@ -98,7 +98,7 @@ void set_poison(Warp& w, const Step& load, Mask poisoned, Mask clean) {
     write(w, reg, poisoned, poisoned | clean, &load);
 }
 
-void set_poison(Warp& w, const Step& s, std::span<const Mask> poisoned) {
+void set_poison(Warp& w, const Step& s, std::span<const Mask> poisoned, Mask lanes) {
   begin_poison(w);
   const auto [reads, writes] = uses_of(*w.block->program, s);
   const Step* source = &s;  // a load, unless what it reads came from one
@@ -108,7 +108,7 @@ void set_poison(Warp& w, const Step& s, std::span<const Mask> poisoned) {
   Mask any = 0;
   for (const Mask m : poisoned) any |= m;
   for (std::size_t i = 0; i < writes.size(); ++i)
-    write(w, writes[i], writes.size() == poisoned.size() ? poisoned[i] : any, kAllLanes, source);
+    write(w, writes[i], writes.size() == poisoned.size() ? poisoned[i] : any, lanes, source);
 }
 
 Mask read_poison(const Warp& w, const Step& s, std::size_t n) {
@@ -154,9 +154,17 @@ void poison_stored(Warp& w, const Step& s, Mask bad, const MemoryForm& form, con
 }
 
 void poison_stored(Warp& w, const Step& s, const MemoryForm& form, const Pointers& to) {
+  const auto values = uses_of(*w.block->program, s).reads.subspan(form.fixed ? 0 : 1);
+  if (to.space == ptx::Space::shared && values.size() == form.count) {
+    Pointers bad = to;
+    for (unsigned e = 0; e < form.count; ++e) {
+      bad.lanes = to.lanes & w.poison[values[e]];
+      if (bad.lanes != 0) mark_written(w, bad, form.bytes, false, e * form.bytes);
+    }
+    return;
+  }
   Mask bad = 0;
-  const Uses uses = uses_of(*w.block->program, s);
-  for (std::size_t n = form.fixed ? 0 : 1; n < uses.reads.size(); ++n) bad |= w.poison[uses.reads[n]];
+  for (const std::uint32_t reg : values) bad |= w.poison[reg];
   poison_stored(w, s, bad, form, to);
 }
 

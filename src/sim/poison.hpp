@@ -12,8 +12,8 @@ namespace warploom::sim {
 
 /// The lanes of a load's destinations hold what nobody wrote, or (clean) what somebody did.
 void set_poison(Warp& warp, const Step& load, Mask poisoned, Mask clean);
-/// The same of all lanes, a mask for each register that is written.
-void set_poison(Warp& warp, const Step& step, std::span<const Mask> poisoned);
+/// The same with a mask for each register that is written.
+void set_poison(Warp& warp, const Step& step, std::span<const Mask> poisoned, Mask lanes = kAllLanes);
 /// Of the n-th register that a step reads.
 Mask read_poison(const Warp& warp, const Step& step, std::size_t n);
 /// The number of the n-th register that a step writes, as in Program::uses; Warp::poison has its lanes.
@@ -29,7 +29,7 @@ std::optional<Site> poison_site(const Warp& warp, std::uint32_t register_number,
 Mask operand_poison(const Warp& warp, const Step& step, std::size_t operand);
 struct MemoryForm;
 struct Pointers;
-/// A store of such values: shared bytes are what nobody wrote again; global ones are a finding.
+/// A store of such values: the shared bytes of those are what nobody wrote again; global ones are a finding.
 void poison_stored(Warp& warp, const Step& step, const MemoryForm& form, const Pointers& to);
 /// The same, in which lanes the value is such.
 void poison_stored(Warp& warp, const Step& step, Mask bad, const MemoryForm& form, const Pointers& to);

@@ -68,6 +68,8 @@ const PlantedFault kPlantedFaults[] = {
     {"uninitialised_address", FindingKind::uninitialised, 11, "", 8},
     {"uninitialised_through_shared", FindingKind::uninitialised, 10, "", 9},
     {"uninitialised_unused", {}},
+    {"uninitialised_padding", {}},
+    {"uninitialised_element", FindingKind::uninitialised, 10, "", 9},
     {"divergent_barrier", FindingKind::barrier_divergence, 0, "another barrier instruction", 0},
     {"divergent_unaligned", {}},
     {"deadlock_count", FindingKind::deadlock, 4, "32 of 64 came", 5, 64},
