@@ -56,6 +56,13 @@ def test_reactivities_and_constraints(sequences):
     assert none.energy == pytest.approx(0, abs=1e-12) and none.pairs.shape == (0, 2)
 
 
+def test_what_has_to_pair_does(sequences):
+    forced = wl.fold_ensemble("GGGGAAAACCCC", constraint="|...........", enforce_constraint=True)
+    assert forced.unpaired[0] < 1e-12
+    with pytest.raises(wl.BadInput, match="no structure"):
+        wl.fold_ensemble("GGGGAAAACCCC", constraint="....|.......", enforce_constraint=True)
+
+
 @pytest.mark.parametrize("asked", [
     {"cutoff": -1}, {"cutoff": float("nan")}, {"gamma": -1}, {"samples": -1}, {"seed": -1}, {"dangles": 1}, {"constraint": "("},
     {"constraint": ["." * 12]}, {"reactivities": [1.0]},

@@ -71,6 +71,13 @@ Marks marks_of(const Bases& s, std::string_view constraint, const Loops& loops) 
   return marks;
 }
 
+Unpaired::Unpaired(std::int64_t n, const std::vector<bool>& forced)
+    : next_(static_cast<std::size_t>(n + 2), n + 1), before_(static_cast<std::size_t>(n + 2), 0) {
+  for (std::int64_t k = n; k >= 1; --k) next_[k] = forced[static_cast<std::size_t>(k)] ? k : next_[k + 1];
+  for (std::int64_t k = 1; k <= n + 1; ++k)
+    before_[k] = k > 1 && forced[static_cast<std::size_t>(k - 1)] ? k - 1 : before_[k - 1];
+}
+
 void check_forced(const Marks& marks, std::string_view structure, const Extras& extras) {
   for (std::size_t k = 1; k < marks.forced.size() - 1; ++k)
     if (marks.forced[k] && structure[k - 1] == '.')

@@ -19,6 +19,22 @@ struct Marks {
   }
 };
 
+/// Which stretches of bases may be unpaired, where some have to pair.
+class Unpaired {
+ public:
+  /// @param forced  Marks::forced of n bases
+  Unpaired(std::int64_t n, const std::vector<bool>& forced);
+  /// Whether bases first..last may, all of them; none is none of them.
+  bool operator()(std::int64_t first, std::int64_t last) const {
+    return first > last || next_[static_cast<std::size_t>(first)] > last;
+  }
+  /// The last base before k that has to pair; 0: there is none.
+  std::int64_t before(std::int64_t k) const { return before_[static_cast<std::size_t>(k)]; }
+
+ private:
+  std::vector<std::int64_t> next_, before_;  // by base, counted from 1: that base or the next one; one before
+};
+
 /// @throws BadInput as fold(); an empty constraint has no marks
 Marks marks_of(const Bases& s, std::string_view constraint, const Loops& loops);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <new>
 #include <numbers>
+#include <optional>
 #include <tuple>
 
 #include "core/built_with_cuda.hpp"
@@ -82,9 +83,11 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
   const Loops& loops = weights.loops();
   const Bases s = bases_of(sequence, loops);
   const Marks marks = marks_of(s, constraint, loops);
-  const Extras extras(s, loops, marks.forced);
+  const Extras extras(s, loops, {});
   const Allowed allowed(s, loops, marks);
-  const Problem problem{s, weights, extras, allowed, allowed.span()};
+  std::optional<Unpaired> unpaired;
+  if (std::ranges::count(marks.forced, true) > 0) unpaired.emplace(s.size(), marks.forced);
+  const Problem problem{s, weights, extras, allowed, allowed.span(), unpaired ? &*unpaired : nullptr};
   const Tiling tiling = problem.tiling();
   const std::int64_t n = s.size();
   try {
@@ -93,6 +96,8 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
       require_memory(bytes, fmt::format("the ensemble of {} bases", n));
     Ensemble out;
     const Partition p = partition(problem);
+    if (!std::isfinite(p.log))
+      throw BadInput("no structure was found that pairs all bases that the constraint names");
     out.kt = weights.kt();
     out.energy = -weights.kt() * p.log + extras.offset() / 100.;
     if (options.samples > 0) out.samples = sample(problem, p, options.samples, options.seed);
@@ -147,12 +152,11 @@ bool on_gpu([[maybe_unused]] std::span<const std::string> sequences,
 
 void check_ensemble(const Model& model) {
   if (model.dangles % 2 == 1)
-    throw BadInput(
-        fmt::format("an ensemble with dangles {}; they are 0 or 2 for an ensemble", model.dangles));
+    throw BadInput(fmt::format(
+        "an ensemble with dangles {}; they are 0 or 2 for an ensemble (RNAfold -p takes 1 and 3 as 2)",
+        model.dangles));
   if (model.circular) throw BadInput("an ensemble of a circle; it is there for linear sequences");
   if (model.quadruplexes) throw BadInput("an ensemble with quadruplexes; it is there without them");
-  if (model.enforce_constraint)
-    throw BadInput("an ensemble with an enforced constraint; one that leaves pairs out is possible");
 }
 
 void check_span(const Model& model, const Weights& weights) {

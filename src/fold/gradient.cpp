@@ -88,7 +88,7 @@ class Counting {
       const std::int32_t here = p_.exponent(t, tile);
       const double from_before =
           tile > 0 && Tiling::first_column(tile) > first ? power(p_.exponent(t, tile - 1) - here) : 1;
-      const LoopColumn place = loop_column(s_, *strip, j, from_before);
+      const LoopColumn place = loop_column(problem_, *strip, j, from_before);
       const std::int64_t rows = std::clamp<std::int64_t>(j - kMinHairpin - first, 0, kStripRows);
       const double *b = p_.b.column(t, j), *probability = probabilities_.column(t, j);
       // What a structure of i..j, with its weight, counts for
@@ -124,15 +124,16 @@ class Counting {
     to.of.mismatch_interior_1n[outer][c[i + 1]][c[j - 1]] += sums.one_n[row];
     to.of.mismatch_interior_23[outer][c[i + 1]][c[j - 1]] += sums.two_three[row];
     end(outer, sums.bulge[row], to);
-    if (const double hairpin = w_.hairpin(s_, i, j) * worth * absolute; hairpin != 0) {
+    const double open = problem_.may_be_unpaired(i + 1, j - 1) ? 1 : 0;
+    if (const double hairpin = open * w_.hairpin(s_, i, j) * worth * absolute; hairpin != 0) {
       add_hairpin(i, j, hairpin, to);
       left_over -= hairpin;
     }
     constexpr int kSmall[][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {1, 2}, {2, 1}, {2, 2}};
     for (const auto [left, right] : kSmall) {
       const double inner = rings.b[(j - 1 - right) & (kReach - 1)][row + 1 + left];
-      if (inner == 0) continue;
       const std::int64_t p = i + 1 + left, q = j - 1 - right;
+      if (inner == 0 || !problem_.may_be_unpaired(i, j, p, q)) continue;
       const double loop = worth * place.scale[1 + right] * inner * w_.interior(s_, i, j, p, q);
       add_small(i, j, p, q, loop, to);
       left_over -= loop;

@@ -23,13 +23,18 @@ struct OutsideBoundary {
 };
 
 /// What the first j bases are worth.
-std::vector<double> worth_of_ends(const Partition& p, const EndWeights& stems) {
+std::vector<double> worth_of_ends(const Problem& problem, const Partition& p, const EndWeights& stems) {
   const std::int64_t n = p.tiling.n;
   std::vector<double> worth(static_cast<std::size_t>(n + 1), 0);
   worth.back() = 1;
   for (std::int64_t j = n; j >= 1; --j) {
-    const double here = worth[static_cast<std::size_t>(j)];
-    worth[static_cast<std::size_t>(j - 1)] += here * power(p.end_exponent(j - 1) - p.end_exponent(j));
+    double& here = worth[static_cast<std::size_t>(j)];
+    if (p.ends[static_cast<std::size_t>(j)] == 0) {  // its parts are 0, whatever it is worth
+      here = 0;
+      continue;
+    }
+    if (problem.may_be_unpaired(j, j))
+      worth[static_cast<std::size_t>(j - 1)] += here * power(p.end_exponent(j - 1) - p.end_exponent(j));
     const double* stem = stems.of(j);
     for (std::int64_t t = p.tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
       const double* b = p.b.column(t, j);
@@ -56,7 +61,7 @@ class OutsideSums {
         tiling_(problem.tiling()),
         sizes_(size_weights(problem.weights)),
         stems_(problem),
-        ends_(worth_of_ends(p, stems_)),
+        ends_(worth_of_ends(problem, p, stems_)),
         splits_(tiling_),
         out_(probabilities),
         counts_(options.counts),
@@ -160,14 +165,23 @@ class OutsideSums {
         kernels_.add(splits_.column(t, end), p_.m1.column(v, end)[k - Tiling::first_row(v)] * scale, m);
     }
     std::fill(m + rows, m + kStripRows, 0.);
+    // Where bases have to pair sums are 0 beside large ones. What they are worth may be too much for a
+    // double, and their parts are 0, too.
+    const auto leave_out = [&](const Panels& numbers, double* worth) {
+      if (problem_.unpaired == nullptr) return;
+      for (std::int64_t r = 0; r < rows; ++r)
+        if (numbers.column(t, j)[r] == 0) worth[r] = 0;
+    };
     double* split = splits_.column(t, j);
     for (std::int64_t r = 0; r < kStripRows; ++r) split[r] = m[r];
     for (std::int64_t r = 1; r < rows; ++r) split[r] += work.closing_behind[r - 1] * from_behind;
     if (rows > 0) split[0] += work.closing_above * from_behind;
+    leave_out(p_.m, m), leave_out(p_.m, split);
 
     // M1
     OutsideBoundary& boundary = boundary_[static_cast<std::size_t>(j)];
-    const double base = w_.numbers().multi_base;
+    const double grow =
+        j < n_ && problem_.may_be_unpaired(j + 1, j + 1) ? w_.numbers().multi_base * from_behind : 0;
     alignas(64) StripRow m1;
     std::memcpy(m1, work.m1[j - begin], sizeof m1);
     for (std::int64_t i = 0; i < rows; ++i)
@@ -175,11 +189,12 @@ class OutsideSums {
     alignas(64) StripRow ones;
     double one = t > 0 ? boundary.one * from_above : 0;
     for (std::int64_t r = 0; r < kStripRows; ++r) {
-      one = m[r] + base * one;
+      one = m[r] + (r > 0 ? strip.multi_base[r - 1] : strip.multi_base_above) * one;
       ones[r] = one;
-      m1[r] += one + base * from_behind * work.m1_behind[r];
+      m1[r] += one + grow * work.m1_behind[r];
     }
     std::fill(m1 + rows, m1 + kStripRows, 0.);
+    leave_out(p_.m1, m1);
     std::memcpy(work.m1_behind, m1, sizeof m1);
     if (options_.m1 != nullptr) std::memcpy(options_.m1->column(t, j), m1, sizeof m1);
     if (options_.one != nullptr) std::memcpy(options_.one->column(t, j), ones, sizeof ones);
@@ -229,7 +244,7 @@ class OutsideSums {
       if (there && !problem_.extras.empty()) worth[r] *= w_.of(problem_.extras.pair(first + r, j));
     }
     const double to_before = tile > 0 && begin > first ? power(p_.exponent(t, tile - 1) - here) : 1;
-    LoopColumn place = loop_column(s_, strip, j, to_before);
+    LoopColumn place = loop_column(problem_, strip, j, to_before);
     place.scale[0] = from_behind;
     for (int u = 0; u <= kMaxLoop; ++u) {
       rings.generic[u][0] = work.generic_above[u];
@@ -268,7 +283,7 @@ class OutsideSums {
       const auto inner = [&](int left, int right) {
         const std::int64_t p = i + 1 + left, q = j - 1 - right;
         const int pair = p < q ? loops.pair(c[q], c[p]) : 0;
-        return loops.closes(pair) ? pair : 0;
+        return loops.closes(pair) && problem_.may_be_unpaired(i, j, p, q) ? pair : 0;
       };
       if (const int pair = inner(1, 1); pair != 0)
         ring(2)[r + 2] += worth[r] * place.scale[2] * numbers.int11[type][pair][c[i + 1]][c[j - 1]];

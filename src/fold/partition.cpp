@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <unordered_map>
 
@@ -79,7 +80,9 @@ class InsideSums {
   void begin_tile(Work& work, std::int64_t t, std::int64_t tile) {
     const std::int64_t first = Tiling::first_row(t), begin = Tiling::first_column(tile);
     std::int32_t& here = exponent(t, tile);
-    if (begin > first) {
+    if (problem_.unpaired != nullptr) {
+      here = exponent_under_force(t, tile);
+    } else if (begin > first) {
       const double* m = out_.m.column(t, begin - 1);
       const double most = *std::max_element(m, m + kStripRows);
       constexpr int kApart = 64;
@@ -87,12 +90,9 @@ class InsideSums {
       here = exponent(t, tile - 1) + (std::abs(by) > kApart ? by : 0);
     }
     std::memset(work.sums, 0, sizeof work.sums);
-    const std::int64_t behind = first + kStripRows, count = tiling_.last_column(tile) - begin + 1;
-    for (std::int64_t k = behind; k <= begin;) {
-      // M1's rows of one strip, and M's columns of one tile
-      const std::int64_t v = Tiling::strip_of(k), left = Tiling::tile_of(k - 1);
-      const std::int64_t end =
-          std::min({Tiling::first_row(v + 1), Tiling::first_column(left + 1) + 1, begin + 1});
+    const std::int64_t count = tiling_.last_column(tile) - begin + 1;
+    for (std::int64_t k = first + kStripRows; k <= begin;) {
+      const auto [v, left, end] = part_of_splits(k, begin);
       const double scale = power(exponent(t, left) + exponent(v, tile) - here);
       if (scale != 0) {
         for (std::int64_t c = 0; c < kTileColumns; ++c) {
@@ -106,6 +106,52 @@ class InsideSums {
     }
   }
 
+  /// M1's rows of one strip, and M's columns of one tile.
+  struct Splits {
+    std::int64_t strip, tile, end;
+  };
+  static Splits part_of_splits(std::int64_t k, std::int64_t begin) {
+    const std::int64_t v = Tiling::strip_of(k), left = Tiling::tile_of(k - 1);
+    return {v, left, std::min({Tiling::first_row(v + 1), Tiling::first_column(left + 1) + 1, begin + 1})};
+  }
+
+  /// Where bases have to pair, sums are 0 up to the column that they pair with, and what they are then
+  /// follows from no column before it alone: a tile's power of two is of the greatest number of all that goes
+  /// into it.
+  std::int32_t exponent_under_force(std::int64_t t, std::int64_t tile) const {
+    const std::int64_t first = Tiling::first_row(t), begin = Tiling::first_column(tile),
+                       last = tiling_.last_column(tile);
+    std::int64_t greatest = std::numeric_limits<std::int64_t>::min();
+    const auto most_of = [&](const Panels& panels, std::int64_t strip, std::int64_t from, std::int64_t to) {
+      double most = 0;
+      for (std::int64_t j = from; j <= to; ++j)
+        most =
+            std::max(most, *std::max_element(panels.column(strip, j), panels.column(strip, j) + kStripRows));
+      return most;
+    };
+    const auto take = [&](double most, std::int64_t exponent) {
+      if (most > 0) greatest = std::max(greatest, exponent + std::ilogb(most));
+    };
+    const std::int64_t before = std::max(first, begin - kTileColumns);
+    if (before < begin) take(most_of(out_.m, t, before, begin - 1), out_.exponent(t, tile - 1));
+    if (t + 1 < tiling_.strips() && last >= first + kStripRows)
+      take(most_of(out_.m, t + 1, std::max(begin, first + kStripRows), last), out_.exponent(t + 1, tile));
+    for (std::int64_t k = first + kStripRows; k <= begin;) {
+      const auto [v, left, end] = part_of_splits(k, begin);
+      const double m = most_of(out_.m, t, k - 1, end - 2);
+      double m1 = 0;
+      for (std::int64_t j = begin; j <= last && m > 0; ++j) {
+        const double* column = out_.m1.column(v, j) - Tiling::first_row(v);
+        m1 = std::max(m1, *std::max_element(column + k, column + end));
+      }
+      if (m1 > 0) take(m, out_.exponent(t, left) + out_.exponent(v, tile) + std::ilogb(m1));
+      k = end;
+    }
+    if (greatest == std::numeric_limits<std::int64_t>::min())
+      return before < begin ? out_.exponent(t, tile - 1) : 0;
+    return static_cast<std::int32_t>(greatest);
+  }
+
   void column(const StripWeights& strip, Work& work, std::int64_t t, std::int64_t j) {
     const std::int64_t first = Tiling::first_row(t), tile = Tiling::tile_of(j),
                        begin = Tiling::first_column(tile);
@@ -113,7 +159,7 @@ class InsideSums {
     const InnerWeights& inner = strip.inner[loop_context(b0, code[1])];
     const std::int32_t here = exponent(t, tile);
     const double from_before = tile > 0 && begin > first ? power(exponent(t, tile - 1) - here) : 1;
-    const LoopColumn place = loop_column(s_, strip, j, from_before);
+    const LoopColumn place = loop_column(problem_, strip, j, from_before);
 
     double* b = out_.b.column(t, j);
     kernels_.interior(place, sizes_, work.rings, b);
@@ -122,7 +168,7 @@ class InsideSums {
     std::fill(b + end, b + kStripRows, 0.);
 
     double *m1 = out_.m1.column(t, j), *m = out_.m.column(t, j);
-    const double base = w_.numbers().multi_base, grow = base * place.scale[1];
+    const double grow = place.own ? w_.numbers().multi_base * place.scale[1] : 0;
     for (int r = 0; r < kStripRows; ++r) m1[r] = b[r] * inner.stem[r];
     if (j > first) kernels_.add(out_.m1.column(t, j - 1), grow, m1);
 
@@ -140,7 +186,7 @@ class InsideSums {
     const double from_next = next ? power(exponent(t + 1, tile) - here) : 0;
     double one = next ? boundary.one * from_next : 0;
     for (int r = kStripRows - 1; r >= 0; --r) {
-      one = m1[r] + base * one;
+      one = m1[r] + strip.multi_base[r] * one;
       m[r] = one + m2[r];
     }
     remember(work.rings, j, inner, strip.end[b0], b, next ? out_.b.column(t + 1, j) : nullptr, from_next);
@@ -160,9 +206,11 @@ class InsideSums {
     const Loops& loops = w_.loops();
     const double absolute = power(-exponent(t, Tiling::tile_of(j)));
     const double* hairpins = hairpins_.data() + (n_ - (j - first - 1));
+    // Where bases have to pair, a hairpin has none of them.
+    const std::int64_t from = problem_.unpaired == nullptr ? 0 : problem_.unpaired->before(j) - first;
     for (int r = 0; r < kStripRows; ++r)
       b[r] += place.scale[1] * work.m2[r + 1] * place.outer->closing[r] +
-              (first + r < j - 7 ? absolute * hairpins[r] * place.outer->hairpin[r] : 0);
+              (first + r < j - 7 && r >= from ? absolute * hairpins[r] * place.outer->hairpin[r] : 0);
     const auto ring = [&](int d) { return work.rings.b[(j - d) & (kReach - 1)]; };
     const Base* c = s_.codes.data();
     const std::int64_t end = std::min<std::int64_t>(kStripRows, j - kMinHairpin - first);
@@ -174,13 +222,14 @@ class InsideSums {
         b[r] = 0;
         continue;
       }
-      if (j - i <= 7) b[r] += absolute * w_.hairpin(s_, i, j);
+      if (j - i <= 7 && r >= from) b[r] += absolute * w_.hairpin(s_, i, j);
       if (pseudo)
         b[r] += place.scale[1] * ring(1)[r + 1] * place.outer->stack[r] * (w_.stack_extra(s_, i, j) - 1);
       if (loops.closes(type)) {
         const auto inner = [&](int left, int right) {
-          const int pair = loops.pair(c[j - 1 - right], c[i + 1 + left]);
-          return loops.closes(pair) ? pair : 0;
+          const std::int64_t p = i + 1 + left, q = j - 1 - right;
+          const int pair = loops.pair(c[q], c[p]);
+          return loops.closes(pair) && problem_.may_be_unpaired(i, j, p, q) ? pair : 0;
         };
         if (const double x = ring(2)[r + 2]; x != 0)
           if (const int pair = inner(1, 1); pair != 0)
@@ -220,12 +269,15 @@ void fill_ends(const Problem& problem, Partition& out) {
   const EndWeights stems(problem);
   out.ends.assign(static_cast<std::size_t>(n + 1), 0);
   out.ends[0] = 1;
+  bool nothing = false;  // but zeros in the numbers of the last power of two
   for (std::int64_t j = 1; j <= n; ++j) {
-    if (j % kStripRows == 0)
-      out.end_exponents.push_back(out.end_exponents.back() +
-                                  std::ilogb(out.ends[static_cast<std::size_t>(j - 1)]));
-    const std::int64_t here = out.end_exponents.back();
-    double sum = out.ends[static_cast<std::size_t>(j - 1)] * power(out.end_exponent(j - 1) - here);
+    const double before = out.ends[static_cast<std::size_t>(j - 1)];
+    if (j % kStripRows == 0) {
+      out.end_exponents.push_back(out.end_exponents.back() + (before > 0 ? std::ilogb(before) : 0));
+      nothing = true;
+    }
+    std::int64_t& here = out.end_exponents.back();
+    double sum = problem.may_be_unpaired(j, j) ? before * power(out.end_exponent(j - 1) - here) : 0;
     const double* stem = stems.of(j);
     for (std::int64_t t = out.tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
       const double* b = out.b.column(t, j);
@@ -234,9 +286,13 @@ void fill_ends(const Problem& problem, Partition& out) {
       double part = 0;
       for (std::int64_t r = 0; r < rows; ++r)
         part += out.ends[static_cast<std::size_t>(first + r - 1)] * stem[first + r] * b[r];
-      sum += part * power(out.end_exponents[static_cast<std::size_t>(t)] +
-                          out.exponent(t, Tiling::tile_of(j)) - here);
+      if (part == 0) continue;
+      const std::int64_t exponent =
+          out.end_exponents[static_cast<std::size_t>(t)] + out.exponent(t, Tiling::tile_of(j));
+      if (nothing && sum == 0) here = exponent + std::ilogb(part);  // 0 has any power of two
+      sum += part * power(exponent - here);
     }
+    nothing = nothing && sum == 0;
     out.ends[static_cast<std::size_t>(j)] = sum;
   }
   out.log = std::log(out.ends.back()) + static_cast<double>(out.end_exponents.back()) * std::log(2.);
@@ -340,13 +396,25 @@ std::unique_ptr<StripWeights> strip_weights(const Problem& problem, std::int64_t
   const Loops& loops = weights.loops();
   const Weights::Numbers& w = weights.numbers();
   auto out = std::make_unique<StripWeights>();
+  const std::int64_t first = Tiling::first_row(strip);
+  out->multi_base_above = first > 1 && problem.may_be_unpaired(first - 1, first - 1) ? w.multi_base : 0;
+  if (problem.unpaired != nullptr) {
+    out->all_unpaired = false;
+    for (std::int64_t i = first; i < std::min(first + kStripRows, s.size() + 1); ++i) {
+      const std::int64_t r = i - first;
+      out->stretches.own[r] = problem.may_be_unpaired(i, i) ? 1 : 0;
+      for (int length = 0; length <= kMaxLoop && i + length <= s.size(); ++length)
+        out->stretches.behind[length][r] = problem.may_be_unpaired(i + 1, i + length) ? 1 : 0;
+    }
+  }
   const auto base = [&](std::int64_t k) {
     return k <= s.size() ? s.codes[static_cast<std::size_t>(k)] : Base{0};
   };
   for (std::int64_t r = 0; r < kStripRows + kBelow; ++r) {
-    const std::int64_t i = Tiling::first_row(strip) + r;
+    const std::int64_t i = first + r;
     if (i > s.size()) break;
     const Base before = base(i - 1), behind = base(i + 1);
+    if (r < kStripRows) out->multi_base[r] = problem.may_be_unpaired(i, i) ? w.multi_base : 0;
     for (Base x = 0; x < kBases; ++x) {
       const int type = loops.pair(base(i), x), seen = Loops::reversed(type);
       if (type == 0) continue;
@@ -412,13 +480,19 @@ bool Turns::wait(std::int64_t strip, std::int64_t tiles) const {
   return true;
 }
 
-LoopColumn loop_column(const Bases& s, const StripWeights& strip, std::int64_t j, double other_tile) {
+LoopColumn loop_column(const Problem& problem, const StripWeights& strip, std::int64_t j, double other_tile) {
+  const Bases& s = problem.s;
   const Base *code = s.codes.data() + j, b0 = code[0];
   LoopColumn column;
   column.j = j, column.outer = &strip.outer[loop_context(b0, code[-1])], column.end = strip.end[b0];
   column.bulge_right = strip.outer[loop_context(b0, j > 1 ? code[-2] : Base{0})].bulge_right;
   const std::int64_t begin = Tiling::first_column(Tiling::tile_of(j));
   for (int d = 0; d < kReach; ++d) column.scale[d] = j - d >= begin ? 1 : other_tile;
+  if (!strip.all_unpaired) {
+    column.stretches = &strip.stretches;
+    column.unpaired = static_cast<int>(std::min<std::int64_t>(kMaxLoop, j - 1 - problem.unpaired->before(j)));
+    column.own = problem.may_be_unpaired(j, j);
+  }
   return column;
 }
 

@@ -89,7 +89,15 @@ struct Problem {
   const Weights& weights;
   const Extras& extras;
   const Allowed& allowed;
-  std::int64_t span = kMostBases;  ///< no pair that is allowed is longer; both bases are counted
+  std::int64_t span = kMostBases;      ///< no pair that is allowed is longer; both bases are counted
+  const Unpaired* unpaired = nullptr;  ///< which stretches may be; null: all
+  bool may_be_unpaired(std::int64_t first, std::int64_t last) const {
+    return unpaired == nullptr || (*unpaired)(first, last);
+  }
+  /// An interior loop's bases or, without an inner pair, a hairpin's.
+  bool may_be_unpaired(std::int64_t i, std::int64_t j, std::int64_t p, std::int64_t q) const {
+    return may_be_unpaired(i + 1, p - 1) && may_be_unpaired(q + 1, j - 1);
+  }
   Tiling tiling() const { return {s.size(), span}; }
 };
 
@@ -147,7 +155,7 @@ class Turns {
 };
 
 /// Column j of a strip. @param other_tile  from columns of the tile before to this one's
-LoopColumn loop_column(const Bases& s, const StripWeights& strip, std::int64_t j, double other_tile);
+LoopColumn loop_column(const Problem& problem, const StripWeights& strip, std::int64_t j, double other_tile);
 
 /// Column j becomes one of those before. @param below  the next strip's part of it, where from_next is not 0
 void remember(Rings& rings, std::int64_t j, const InnerWeights& inner, const double* end, const double* b,

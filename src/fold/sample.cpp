@@ -55,7 +55,8 @@ class Sampler {
     while (j > 0) {
       Draw draw(random_, {p_.ends[static_cast<std::size_t>(j)], p_.end_exponent(j)});
       std::int64_t begin = 0, some = 0;
-      if (!draw.take(p_.ends[static_cast<std::size_t>(j - 1)], p_.end_exponent(j - 1))) {
+      const double alone = problem_.may_be_unpaired(j, j) ? p_.ends[static_cast<std::size_t>(j - 1)] : 0;
+      if (!draw.take(alone, p_.end_exponent(j - 1))) {
         const double* stem = ends_.of(j);
         for (std::int64_t i = Tiling::first_row(p_.tiling.first_strip(Tiling::tile_of(j)));
              i < j - kMinHairpin && begin == 0; ++i) {
@@ -82,12 +83,12 @@ class Sampler {
     const Scaled whole = p_.at(p_.b, i, j);
     const double extra = problem_.extras.empty() ? 1 : w_.of(problem_.extras.pair(i, j));
     Draw draw(random_, {whole.number / extra, whole.exponent});
-    if (draw.take(w_.hairpin(s_, i, j), 0)) return;
+    if (problem_.may_be_unpaired(i + 1, j - 1) && draw.take(w_.hairpin(s_, i, j), 0)) return;
     Part some{0, 0, false};
     for (std::int64_t p = i + 1; p <= std::min(i + kMaxLoop + 1, j - kMinHairpin - 2); ++p)
       for (std::int64_t q = j - 1; q > p + kMinHairpin && (p - i - 1) + (j - q - 1) <= kMaxLoop; --q) {
         const Scaled inner = p_.at(p_.b, p, q);
-        if (inner.number == 0) continue;
+        if (inner.number == 0 || !problem_.may_be_unpaired(i, j, p, q)) continue;
         some = {p, q, false};
         if (draw.take(inner.number * w_.interior(s_, i, j, p, q), inner.exponent))
           return open_.push_back(some);
@@ -113,7 +114,7 @@ class Sampler {
     double unpaired = 1;
     for (std::int64_t l = j; l > k + kMinHairpin; --l, unpaired *= w_.numbers().multi_base) {
       const Scaled b = p_.at(p_.b, k, l);
-      if (b.number == 0) continue;
+      if (b.number == 0 || !problem_.may_be_unpaired(l + 1, j)) continue;
       end = l;
       const Base* c = s_.codes.data();
       if (draw.take(b.number * unpaired * w_.multi_stem(w_.loops().pair(c[k], c[l]), c[k - 1], c[l + 1]),
@@ -132,11 +133,13 @@ class Sampler {
     for (std::int64_t k = i; k < j - kMinHairpin; ++k, unpaired *= w_.numbers().multi_base) {
       const Scaled last = p_.at(p_.m1, k, j);
       if (last.number == 0) continue;
-      begin = k, more = false;
-      if (draw.take(unpaired * last.number, last.exponent)) break;
+      if (problem_.may_be_unpaired(i, k - 1)) {
+        begin = k, more = false;
+        if (draw.take(unpaired * last.number, last.exponent)) break;
+      }
       const Scaled before = p_.at(p_.m, i, k - 1);
       if (before.number == 0) continue;
-      more = true;
+      begin = k, more = true;
       if (draw.take(before.number * last.number, before.exponent + last.exponent)) break;
     }
     if (more) open_.push_back({i, begin - 1, true});

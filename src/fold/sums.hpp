@@ -31,10 +31,18 @@ struct OuterWeights {
 struct InnerWeights {
   alignas(64) WideRow interior, interior_1n, interior_23, stem;
 };
+/// By row, 1 or 0: whether the base of the row, and so many bases behind it, may be unpaired.
+struct Stretches {
+  alignas(64) StripRow own, behind[kMaxLoop + 1];
+};
 struct StripWeights {
   OuterWeights outer[kBases * kBases];
   InnerWeights inner[kBases * kBases];
   alignas(64) WideRow end[kBases];  ///< of a bulge, by b_j
+  StripRow multi_base;              ///< of the row's base, unpaired in a multiloop
+  double multi_base_above;          ///< of the row before
+  bool all_unpaired = true;         ///< all bases may be; else `stretches` says which
+  Stretches stretches;
 };
 struct SizeWeights {
   double bulge[kMaxLoop + 1], interior[kMaxLoop + 1], one_n[kMaxLoop + 1], asymmetry[kMaxLoop + 1], two_three;
@@ -56,6 +64,9 @@ struct LoopColumn {
   const double* end = nullptr;
   /// [d]: from column j - d to column j; [0], of give_interior() alone: from column j + 1.
   double scale[kReach];
+  const Stretches* stretches = nullptr;  ///< null: all bases may be unpaired; else
+  int unpaired = kMaxLoop;               ///< so many bases before j may,
+  bool own = true;                       ///< and whether j may
 };
 
 /// Probabilities of interior loops that the kernels sum, by size and by the difference of their sides; of

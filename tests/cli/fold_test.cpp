@@ -67,6 +67,33 @@ TEST_F(FoldVerb, WritesThePairsOfAnEnsemble) {
                                     "--samples 3", "-p --suboptimal 1", "-p --format ct", "-p --bpp x.png"})
     EXPECT_EQ(run_tool("fold " + path("s.fa") + " " + options).code, 2) << options;
 }
+/// A record whose constraint no structure fulfils is named, and the next one's ensemble is its own.
+TEST_F(FoldVerb, SumsWhatAConstraintForces) {
+  make("s.fa", ">a\nGGGGAAAACCCC\n>b\nGGGGAAAACCCCA\n");
+  make("c.txt", "....|.......\n|............\n");
+  const ToolRun run =
+      run_tool("fold " + path("s.fa") + " -p --json --enforce-constraint -C " + path("c.txt"));
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("base 5 is unpaired"));
+  const Json records = Json::parse(run.out)["records"];
+  ASSERT_EQ(records.size(), 1);
+  EXPECT_EQ(records[0]["ensemble"]["unpaired"].size(), 13);
+  EXPECT_LT(records[0]["ensemble"]["unpaired"][0].get<double>(), 1e-12);
+}
+/// As RNAfold: the structure is of dangles 1, the ensemble of 2, and so is the probability of the one in the
+/// other.
+TEST_F(FoldVerb, TakesOtherDanglesAsTwoForAnEnsemble) {
+  make("s.fa", "AGGGACUUCGGUCCCAAGGGACUUCGGUCCCAAAGGGCAAAACUGAACCC\n");
+  const ToolRun one = run_tool("fold " + path("s.fa") + " -p --json -d 1"),
+                two = run_tool("fold " + path("s.fa") + " -p --json");
+  EXPECT_THAT(one.err, HasSubstr("the ensemble is of -d 2"));
+  EXPECT_EQ(two.err, "");
+  const Json a = Json::parse(one.out)["records"][0], b = Json::parse(two.out)["records"][0];
+  EXPECT_EQ(a["ensemble"]["energy"], b["ensemble"]["energy"]);
+  EXPECT_NE(a["energy"], b["energy"]);
+  EXPECT_EQ(a["structure"], b["structure"]);
+  EXPECT_EQ(a["ensemble"]["mfe_probability"], b["ensemble"]["mfe_probability"]);
+}
 TEST_F(FoldVerb, GivesTheGradientOfAnEnsemble) {
   make("s.fa", "GGGGAAAACCCC\n");
   const ToolRun run = run_tool("fold " + path("s.fa") + " -p --gradient --json");

@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "fold/all_structures.hpp"
 #include "fold/energy_tables.hpp"
 #include "fold/ensemble_oracle.hpp"
 #include "fold/random_sequence.hpp"
@@ -18,71 +19,6 @@
 
 namespace warploom::fold {
 namespace {
-
-bool may_pair(char a, char b) {
-  return std::string("AU UA GC CG GU UG").find(std::string{a, b}) != std::string::npos;
-}
-
-/// Every structure of a short sequence.
-void for_each_structure(const std::string& sequence, std::string& structure, std::size_t at,
-                        std::vector<std::size_t>& open, const std::function<void()>& visit) {
-  if (at == sequence.size()) {
-    if (open.empty()) visit();
-    return;
-  }
-  for_each_structure(sequence, structure, at + 1, open, visit);
-  structure[at] = '(';
-  open.push_back(at);
-  for_each_structure(sequence, structure, at + 1, open, visit);
-  open.pop_back();
-  if (!open.empty() && at - open.back() > 3 && may_pair(sequence[open.back()], sequence[at])) {
-    const std::size_t opened = open.back();
-    open.pop_back();
-    structure[at] = ')';
-    for_each_structure(sequence, structure, at + 1, open, visit);
-    open.push_back(opened);
-  }
-  structure[at] = '.';
-}
-
-/// What each structure weighs, by evaluate(), which shares nothing with the sums. Without dangles energies
-/// are whole hundredths at 37 C in the ensemble, too.
-struct All {
-  All(const std::string& sequence, const Model& model) {
-    std::string structure(sequence.size(), '.');
-    std::vector<std::size_t> open;
-    const long double kt = (model.temperature + 273.15L) * 1.98717e-3L;
-    for_each_structure(sequence, structure, 0, open, [&] {
-      try {
-        const long double weight = std::exp(-evaluate(sequence, structure, model).energy / 100.L / kt);
-        weights[structure] = weight, sum += weight;
-      } catch (const BadInput&) {  // a loop that there is not
-      }
-    });
-    energy = static_cast<double>(-kt * std::log(sum));
-  }
-  double probability(std::int64_t i, std::int64_t j) const {
-    long double of = 0;
-    for (const auto& [structure, weight] : weights)
-      if (partners(structure)[static_cast<std::size_t>(i - 1)] == j - 1) of += weight;
-    return static_cast<double>(of / sum);
-  }
-  std::map<std::string, long double> weights;
-  long double sum = 0;
-  double energy = 0;
-};
-
-std::map<std::pair<std::int64_t, std::int64_t>, double> by_pair(const Ensemble& ensemble) {
-  std::map<std::pair<std::int64_t, std::int64_t>, double> all;
-  for (const PairProbability& pair : ensemble.pairs) all[{pair.i, pair.j}] = pair.probability;
-  return all;
-}
-
-Model without_dangles() {
-  Model model;
-  model.dangles = 0;
-  return model;
-}
 
 TEST(Ensemble, IsTheSumOverAllStructures) {
   std::mt19937 random(1);
@@ -255,34 +191,13 @@ TEST(Ensemble, CentroidAndAccuracyAreTheBestOfAllStructures) {
   }
 }
 
-/// Pearson's statistic over structures that are expected five times at least, and all others together.
 TEST(Ensemble, SamplesComeWithTheirProbabilities) {
   const std::string sequence = "GGCAAAGCCGAAAGGC";
   const Model model = without_dangles();
-  const All all(sequence, model);
-  constexpr int kSamples = 20'000;
   const Ensemble ensemble =
-      fold::ensemble(sequence, model, {.probabilities = false, .samples = kSamples, .seed = 7});
-  ASSERT_EQ(ensemble.samples.size(), kSamples);
-  std::map<std::string, int> counts;
-  for (const std::string& sample : ensemble.samples) {
-    ASSERT_TRUE(all.weights.contains(sample)) << sample;
-    ++counts[sample];
-  }
-  double statistic = 0, rest = 0, rest_count = 0;
-  int kinds = 0;
-  for (const auto& [structure, weight] : all.weights) {
-    const double expected = static_cast<double>(weight / all.sum) * kSamples;
-    if (expected < 5) {
-      rest += expected, rest_count += counts[structure];
-      continue;
-    }
-    statistic += std::pow(counts[structure] - expected, 2) / expected;
-    ++kinds;
-  }
-  if (rest > 0) statistic += std::pow(rest_count - rest, 2) / rest;
-  EXPECT_GE(kinds, 5);
-  EXPECT_LT(statistic, kinds + 5 * std::sqrt(2. * kinds));  // five deviations
+      fold::ensemble(sequence, model, {.probabilities = false, .samples = 20'000, .seed = 7});
+  ASSERT_EQ(ensemble.samples.size(), 20'000);
+  expect_samples(All(sequence, model), ensemble.samples);
   EXPECT_EQ(fold::ensemble(sequence, model, {.probabilities = false, .samples = 50, .seed = 7}).samples,
             std::vector<std::string>(ensemble.samples.begin(), ensemble.samples.begin() + 50));
 }
@@ -333,11 +248,6 @@ TEST(Ensemble, PseudoEnergiesCount) {
   model.pseudo.stack.assign(sequence.size(), -30);
   const All all(sequence, model);
   EXPECT_NEAR(ensemble(sequence, model).energy, all.energy, 1e-12);
-}
-
-/// By differences of three steps, whose error is of the sixth power of a step.
-double slope(const std::function<double(int)>& energy) {
-  return (45 * (energy(1) - energy(-1)) - 9 * (energy(2) - energy(-2)) + energy(3) - energy(-3)) / 60 * 100;
 }
 
 /// With it no difference of loops' sides costs exactly the most: there is no slope there.
@@ -510,7 +420,6 @@ TEST(Ensemble, WhatThereIsNotIsRefused) {
   refuses([](Model& m) { m.dangles = 1; }, "dangles 1");
   refuses([](Model& m) { m.circular = true; }, "of a circle");
   refuses([](Model& m) { m.quadruplexes = true; }, "with quadruplexes");
-  refuses([](Model& m) { m.enforce_constraint = true; }, "enforced constraint");
   refuses([](Model& m) { m.temperature = -200; }, "at -200 C");
   refuses([](Model& m) { m.temperature = -273.15; }, "at -273.15 C");
 }

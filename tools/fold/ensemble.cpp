@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "warploom/core/error.hpp"
+#include "warploom/core/log.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/npy.hpp"
 #include "warploom/fold/dot_plot.hpp"
@@ -18,7 +19,7 @@ void add_ensemble_options(Command& command, EnsembleSettings& settings) {
   command.add(
       "-p,--ensemble", &settings.on,
       "All structures, each weighing exp(-energy / kT), as RNAfold -p: ensemble energy, how bases pair, centroid, "
-      "diversity; with -d 0 or 2, not with --circular, -g and --enforce-constraint");
+      "diversity; -d 1 and 3 are taken as 2 for it, as there; not with --circular and -g");
   command.add(
       "--bpp FILE", &settings.pairs,
       "Probabilities of pairs to write: a table (.tsv), or of one sequence a matrix (.npy, [n, n], symmetric) or a dot "
@@ -56,8 +57,28 @@ void check_ensemble(const EnsembleSettings& settings, std::string_view format, b
     throw BadInput(fmt::format("--bpp {}: the name must end in .tsv, .npy or .svg", settings.pairs));
 }
 
+fold::Model model_of_ensemble(const EnsembleSettings& settings, const fold::Model& model) {
+  fold::Model own = model;
+  if (!settings.on || model.dangles % 2 == 0) return own;
+  own.dangles = 2;
+  log(LogLevel::warning,
+      fmt::format(
+          "--ensemble with -d {}: the ensemble is of -d 2, as RNAfold's, the structure of least energy of -d {}",
+          model.dangles, model.dangles));
+  return own;
+}
+
+double probability_of_best(const io::SequenceRecord& record, const fold::Folding& best,
+                           const fold::Model& model, const fold::Ensemble& ensemble,
+                           const fold::Model& of_ensemble) {
+  return ensemble.probability_of((model.dangles == of_ensemble.dangles
+                                      ? best.energy
+                                      : fold::evaluate(record.sequence, best.structure, of_ensemble).energy) /
+                                 100.);
+}
+
 std::string ensemble_text(const EnsembleSettings& settings, const io::SequenceRecord& record,
-                          const fold::Folding& best, const fold::Ensemble& ensemble,
+                          const fold::Folding& best, double probability, const fold::Ensemble& ensemble,
                           const fold::Model& model) {
   // Its pairs are each of some structure, and together they may enclose a loop that no structure has.
   const auto energy = [&](const std::string& structure) -> std::string {
@@ -76,18 +97,19 @@ std::string ensemble_text(const EnsembleSettings& settings, const io::SequenceRe
   if (settings.gamma > 0)
     text += fmt::format("{} {{{:>6} MEA={:.2f}}}\n", ensemble.mea, energy(ensemble.mea), ensemble.accuracy);
   text += fmt::format(" frequency of mfe structure in ensemble {:g}; ensemble diversity {:.2f}\n",
-                      ensemble.probability_of(best.energy / 100.), ensemble.diversity);
+                      probability, ensemble.diversity);
   for (const std::string& sample : ensemble.samples) text += sample + '\n';
   return text;
 }
 
-Json ensemble_json(const EnsembleSettings& settings, const fold::Folding& best,
-                   const fold::Ensemble& ensemble) {
+Json ensemble_json(const EnsembleSettings& settings, double probability, const fold::Ensemble& ensemble,
+                   const fold::Model& model) {
   Json pairs = Json::array();
   for (const fold::PairProbability& pair : ensemble.pairs)
     pairs.push_back({pair.i, pair.j, pair.probability});
   Json out = {{"energy", ensemble.energy},
-              {"mfe_probability", ensemble.probability_of(best.energy / 100.)},
+              {"dangles", model.dangles},
+              {"mfe_probability", probability},
               {"diversity", ensemble.diversity},
               {"pairing", fold::pairing_letters(ensemble)},
               {"centroid", {{"structure", ensemble.centroid}, {"distance", ensemble.centroid_distance}}},

@@ -200,7 +200,15 @@ int run(Settings& s) {
   const std::vector<fold::Folding> foldings =
       s.enforce ? fold_each(s, records, constraints, model) : fold::fold(sequences, model, {}, constraints);
   std::vector<fold::Ensemble> ensembles;
-  if (s.ensemble.on) ensembles = fold::ensembles(sequences, model, s.ensemble.options, {}, constraints);
+  const fold::Model of_ensemble = model_of_ensemble(s.ensemble, model);
+  if (s.ensemble.on) {
+    if (sequences.size() != records.good.size()) {  // some had no structure
+      sequences.clear();
+      for (const io::SequenceRecord& record : records.good) sequences.push_back(record.sequence);
+      constraints.resize(sequences.size());
+    }
+    ensembles = fold::ensembles(sequences, of_ensemble, s.ensemble.options, {}, constraints);
+  }
   const double seconds = watch.seconds();
 
   std::string text;
@@ -209,6 +217,8 @@ int run(Settings& s) {
       s.suboptimal.delta < 0 || suboptimal(s, records, constraints, model, foldings, text, list);
   for (std::size_t k = 0; k < foldings.size() && s.suboptimal.delta < 0; ++k) {
     const io::SequenceRecord& record = records.good[k];
+    const double probability =
+        s.ensemble.on ? probability_of_best(record, foldings[k], model, ensembles[k], of_ensemble) : 0;
     if (s.json) {
       Json one = {{"name", record.name},
                   {"description", record.description},
@@ -216,12 +226,12 @@ int run(Settings& s) {
                   {"sequence", record.sequence},
                   {"structure", foldings[k].structure},
                   {"energy", foldings[k].energy / 100.}};
-      if (s.ensemble.on) one["ensemble"] = ensemble_json(s.ensemble, foldings[k], ensembles[k]);
+      if (s.ensemble.on) one["ensemble"] = ensemble_json(s.ensemble, probability, ensembles[k], of_ensemble);
       list.push_back(std::move(one));
       continue;
     }
     if (s.ensemble.on)
-      text += ensemble_text(s.ensemble, record, foldings[k], ensembles[k], model);
+      text += ensemble_text(s.ensemble, record, foldings[k], probability, ensembles[k], of_ensemble);
     else
       text += as_text(record, foldings[k], s.format);
   }

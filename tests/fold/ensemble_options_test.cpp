@@ -1,0 +1,181 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "fold/all_structures.hpp"
+#include "fold/energy_tables.hpp"
+#include "fold/random_sequence.hpp"
+#include "warploom/core/error.hpp"
+#include "warploom/fold/ensemble.hpp"
+
+/// Ensembles with enforced constraints, of circles and with quadruplexes.
+namespace warploom::fold {
+namespace {
+
+void expect_all(const std::string& sequence, const Model& model, const std::string& constraint) {
+  const All all(sequence, model, constraint);
+  const std::string names = sequence + ' ' + constraint;
+  if (all.sum == 0) {
+    EXPECT_THROW(ensemble(sequence, model, {}, {}, constraint), BadInput) << names;
+    return;
+  }
+  const Ensemble ensemble = fold::ensemble(sequence, model, {.cutoff = 0}, {}, constraint);
+  EXPECT_NEAR(ensemble.energy, all.energy, 1e-12 * (1 + std::abs(all.energy))) << names;
+  auto found = by_pair(ensemble);
+  for (std::int64_t i = 1; i <= std::ssize(sequence); ++i)
+    for (std::int64_t j = i + 1; j <= std::ssize(sequence); ++j)
+      EXPECT_NEAR((found[{i, j}]), all.probability(i, j), 1e-12) << names << ' ' << i << ' ' << j;
+}
+
+/// A constraint that some structure of the sequence fulfils.
+std::string random_constraint(std::mt19937& random, const std::string& structure) {
+  const std::vector<std::int64_t> partner = partners(structure);
+  std::string constraint(structure.size(), '.');
+  for (std::size_t k = 0; k < structure.size(); ++k) {
+    const std::int64_t with = partner[k];
+    const auto draw = random() % 10;
+    if (with < 0) {
+      constraint[k] = draw < 1 ? 'x' : '.';
+    } else if (draw < 3) {
+      constraint[k] = '|';
+    } else if (draw < 4) {
+      constraint[k] = with > static_cast<std::int64_t>(k) ? '<' : '>';
+    } else if (draw < 5 && with > static_cast<std::int64_t>(k)) {
+      constraint[k] = '(', constraint[static_cast<std::size_t>(with)] = ')';
+    }
+    if (with >= 0 && with < static_cast<std::int64_t>(k) && constraint[static_cast<std::size_t>(with)] == '(')
+      constraint[k] = ')';
+  }
+  return constraint;
+}
+
+TEST(EnsembleForced, IsTheSumOverStructuresThatPairWhatHasTo) {
+  std::mt19937 random(31);
+  int forced = 0;
+  for (int k = 0; k < 40; ++k) {
+    Model model = without_dangles();
+    model.enforce_constraint = true;
+    std::string sequence = random_sequence(random, 12 + k % 5, k % 2 == 0 ? "GGCCAU" : "GCA");
+    // One of its structures, at random
+    const All all(sequence, without_dangles());
+    auto one = all.weights.begin();
+    std::advance(one, static_cast<std::ptrdiff_t>(random() % all.weights.size()));
+    const std::string constraint = random_constraint(random, one->first);
+    forced += constraint.find_first_of("|(") != std::string::npos ? 1 : 0;
+    expect_all(sequence, model, constraint);
+  }
+  EXPECT_GT(forced, 15);
+  Model model = without_dangles();
+  model.enforce_constraint = true;
+  expect_all("GGGGAAAACCCC", model, "|||||.......");
+}
+
+/// The structures in which a base pairs are as many as it says without force, and those in which two bases
+/// pair with each other as their probability is: one base or pair after another, in sequences with multiloops
+/// and large loops.
+TEST(EnsembleForced, IsWhatProbabilitiesSay) {
+  std::mt19937 random(32);
+  for (const std::size_t n : {70, 130, 200}) {
+    const std::string sequence = random_sequence(random, n);
+    const std::string structure = fold::ensemble(sequence, {}, {.samples = 1, .seed = n}).samples.front();
+    const std::vector<std::int64_t> partner = partners(structure);
+    Model model;
+    model.enforce_constraint = true;
+    std::string constraint(n, '.');
+    Ensemble before = ensemble(sequence, model, {.cutoff = 0}, {}, constraint);
+    int steps = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::int64_t with = partner[k];
+      if (with < 0 || constraint[k] != '.' || random() % 3 != 0) continue;
+      const auto j = static_cast<std::size_t>(with);
+      double share = 1 - before.unpaired[k];
+      if (++steps % 2 == 0 && j > k && constraint[j] == '.') {
+        constraint[k] = '(', constraint[j] = ')';
+        share = by_pair(before)[{static_cast<std::int64_t>(k) + 1, with + 1}];
+      } else {
+        constraint[k] = '|';
+      }
+      const Ensemble after = ensemble(sequence, model, {.cutoff = 0}, {}, constraint);
+      EXPECT_NEAR(after.energy, before.energy - before.kt * std::log(share), 1e-9)
+          << sequence << ' ' << constraint;
+      EXPECT_LT(after.unpaired[k], 1e-12);
+      before = after;
+    }
+    EXPECT_GE(steps, 6);
+  }
+}
+
+TEST(EnsembleForced, SamplesPairWhatHasTo) {
+  const std::string sequence = "GGCAAAGCCGAAAGGC", constraint = "|........|......";
+  Model model = without_dangles();
+  model.enforce_constraint = true;
+  const All all(sequence, model, constraint);
+  expect_samples(all, ensemble(sequence, model, {.samples = 5'000}, {}, constraint).samples);
+  std::mt19937 random(33);
+  const std::string longer = random_sequence(random, 150);
+  std::string forced(longer.size(), '.');
+  const std::string structure = fold::ensemble(longer, {}, {.samples = 1}).samples.front();
+  for (std::size_t k = 0; k < longer.size(); k += 3)
+    if (structure[k] != '.') forced[k] = '|';
+  for (const std::string& sample : ensemble(longer, model, {.samples = 50}, {}, forced).samples)
+    EXPECT_TRUE(fulfils(sample, forced, true)) << sample;
+}
+
+/// Sums are 0 for a thousand columns, and then those of what the pair encloses: e^-330 kcal/mol and more.
+TEST(EnsembleForced, OfALongPairDoesNotOverflow) {
+  std::string sequence = std::string(62, 'A') + "G";
+  for (int k = 0; k < 500; ++k) sequence += "GC";
+  std::string constraint(sequence.size(), '.');
+  sequence += "C" + std::string(30, 'A'), constraint += ")" + std::string(30, 'x');
+  for (std::size_t k = 0; k < 62; ++k) constraint[k] = 'x';
+  constraint[62] = '(';
+  Model model;
+  model.enforce_constraint = true;
+  const Ensemble forced = ensemble(sequence, model, {.cutoff = .5}, {}, constraint),
+                 free = ensemble(sequence, {}, {.cutoff = .5}, {}, constraint);
+  EXPECT_NEAR(forced.energy, free.energy, .01);
+  ASSERT_FALSE(forced.pairs.empty());
+  EXPECT_NEAR(forced.pairs.front().probability, 1, 1e-12);
+  EXPECT_EQ(forced.pairs.front().j, 1064);
+}
+
+/// By pseudo-energies of stacks and of pairs; and each pair closes a loop.
+TEST(EnsembleForced, GradientIsTheSlope) {
+  std::mt19937 random(34);
+  const std::string sequence = random_sequence(random, 90, "GGCCAU");
+  std::string constraint(sequence.size(), '.');
+  const std::string structure = fold::ensemble(sequence, {}, {.samples = 1, .seed = 5}).samples.front();
+  for (std::size_t k = 0; k < sequence.size(); ++k)
+    if (structure[k] != '.' && random() % 4 == 0) constraint[k] = '|';
+  Model model;
+  model.enforce_constraint = true;
+  const Ensemble ensemble = fold::ensemble(sequence, model, {.gradient = true}, {}, constraint);
+  const EnergyTables tables = Parameters().tables();
+  const auto energy = [&](const std::function<void(EnergyTables&)>& change) {
+    EnergyTables changed = tables;
+    change(changed);
+    Model of = model;
+    of.parameters = Parameters(std::make_shared<EnergyTables>(changed));
+    return fold::ensemble(sequence, of, {.probabilities = false}, {}, constraint).energy;
+  };
+  const auto compare = [&](const std::string& name, std::size_t place, auto&& number) {
+    const double expected =
+        slope([&](int step) { return energy([&](EnergyTables& t) { number(t) += step; }); });
+    for (const SectionGradient& section : ensemble.gradient.sections)
+      if (section.name == name) {
+        EXPECT_NEAR(section.values[place], expected, 2e-5) << name << ' ' << place;
+      }
+  };
+  compare("ML_params", 0, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_base; });
+  compare("ML_params", 2, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_closing; });
+  compare("ML_params", 4, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_intern; });
+  for (std::size_t u = 1; u < 12; ++u) {
+    compare("bulge", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.bulge[u]; });
+    compare("interior", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.interior[u]; });
+    if (u > 2) compare("hairpin", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.hairpin[u]; });
+  }
+}
+
+}  // namespace
+}  // namespace warploom::fold
