@@ -10,10 +10,12 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/current_scope.hpp"
 #include "core/forks.hpp"
+#include "core/spare_threads.hpp"
 #include "warploom/core/error.hpp"
 
 namespace warploom {
@@ -34,6 +36,7 @@ unsigned processors() {
 }
 
 thread_local bool inside_body = false;
+thread_local const SpareThreads* spare_of_thread = nullptr;
 
 // One call of parallel_for: threads take the next k until there is none.
 struct Work {
@@ -151,9 +154,15 @@ PerProcess<Pool> pool;
 
 }  // namespace
 
+SpareThreads::Scope::Scope(const SpareThreads& spare) : outer_(std::exchange(spare_of_thread, &spare)) {}
+SpareThreads::Scope::~Scope() { spare_of_thread = outer_; }
+
 unsigned threads() {
   const unsigned asked = current_run().threads;
-  return inside_body ? 1 : asked == 0 ? processors() : std::min(asked, std::max(kMostThreads, processors()));
+  if (inside_body) return 1;
+  if (asked == 0) return processors();
+  const unsigned spare = spare_of_thread == nullptr ? 0 : spare_of_thread->count();
+  return std::min(asked + spare, std::max(kMostThreads, processors()));
 }
 
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {

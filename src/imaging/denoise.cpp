@@ -11,7 +11,7 @@
 #include "core/doors.hpp"
 #include "core/several_devices.hpp"
 #include "imaging/lambda.hpp"
-#include "imaging/tv_backend.hpp"
+#include "imaging/tv_room.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/view.hpp"
@@ -202,11 +202,12 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
   problem.solver = options.solver;
   problem.descent_step = options.descent_step;
   problem.tgv_ratio = report.tgv_ratio;
+  TvRoom room;
   const auto minimise = [&](const TvProblem& p, float* values) {
 #if defined(WARPLOOM_HAVE_CUDA)
     if (scope.on_gpu()) return minimise_cuda(p, values, scope.devices());
 #endif
-    return minimise_cpu(p, values);
+    return minimise_cpu(p, values, room);
   };
   if (options.lambda == 0) {
     report.noise = noise_level(noisy, used_in_box);

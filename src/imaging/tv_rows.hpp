@@ -1,6 +1,6 @@
 #pragma once
 
-/// Loops over one row of voxels, compiled for several instruction sets: denoise_cpu.cpp takes the set that
+/// Loops over one row of voxels, compiled for several instruction sets: tv_sweep.cpp takes the set that
 /// the processor at hand can run. Rows in scratch memory are kRowAlignment-aligned; those of one voxel's
 /// channels are `stride` floats apart. A voxel outside the mask holds NaN; `masked` says that there are any.
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/spare_threads.hpp"
 #include "warploom/core/run.hpp"
 
 namespace warploom {
@@ -111,6 +112,28 @@ TEST(Threads, ARunsThreadsAreTheMostThatTakePart) {
     --now;
   });
   EXPECT_LE(most, 2);
+}
+
+TEST(Threads, WhoStillWorksHasTheSpareOnes) {
+  const RunScope run({.threads = 2});
+  SpareThreads spare;
+  {
+    const SpareThreads::Scope scope(spare);
+    EXPECT_EQ(threads(), 2U);
+    spare.give(3);
+    EXPECT_EQ(threads(), 5U);
+    // Each body ends only after all five have begun.
+    std::atomic<int> begun = 0;
+    parallel_for(5, [&](std::int64_t) {
+      ++begun;
+      while (begun < 5) std::this_thread::yield();
+    });
+    std::thread([&] {
+      const RunScope other({.threads = 2});
+      EXPECT_EQ(threads(), 2U);  // of this thread alone
+    }).join();
+  }
+  EXPECT_EQ(threads(), 2U);
 }
 
 TEST(Threads, InsideABodyThereIsOne) {

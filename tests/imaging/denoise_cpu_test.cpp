@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "imaging/tv_rows.hpp"
+#include "imaging/tv_sweep.hpp"
 #include "oracle/phantom.hpp"
 #include "oracle/tv.hpp"
 #include "warploom/core/error.hpp"
@@ -87,6 +89,88 @@ TEST_P(EverySolver, GivesTheSameForAnyNumberOfThreads) {
   for (std::size_t k = 1; k < results.size(); ++k) {
     EXPECT_EQ(results[k].data, results[0].data);
     EXPECT_EQ(objectives[k], objectives[0]);
+  }
+}
+
+/// A part of a ball that no plane cuts in the middle: rows that begin and end anywhere, and empty ones.
+Mask part_of_a_ball(const Grid& grid) {
+  Mask mask(std::size_t(grid.voxels()));
+  for (std::int64_t z = 0, v = 0; z < grid.nz; ++z)
+    for (std::int64_t y = 0; y < grid.ny; ++y)
+      for (std::int64_t x = 0; x < grid.nx; ++x, ++v) {
+        const auto square = [](double a) { return a * a; };
+        mask[std::size_t(v)] =
+            square((double(x) - 21) / 24) + square((double(y) - 30) / 33) + square((double(z) - 15) / 18) <
+                1 &&
+            v % 11 != 0;
+      }
+  return mask;
+}
+
+TEST_P(EverySolver, GivesTheSameForAnyNumberOfThreadsInAMask) {
+  const Image start = part_of(noisy_tensors(72), {5, 0, 30}, {53, 72, 36});
+  const Mask mask = part_of_a_ball(start.grid);
+  DenoiseOptions o = options(GetParam());
+  o.max_iterations = 8;
+  std::vector<Image> results;
+  std::vector<double> objectives;
+  for (const unsigned count : {1u, 2u, 3u, 16u}) {
+    const RunScope scope({.threads = count});
+    results.push_back(start);
+    objectives.push_back(denoise_tensors(results.back(), mask, o).objective);
+  }
+  for (std::size_t k = 1; k < results.size(); ++k) {
+    EXPECT_EQ(results[k].data, results[0].data);
+    EXPECT_EQ(objectives[k], objectives[0]);
+  }
+}
+
+// Of what lies outside the mask nothing is read or written, and no sum may change. Beside a pass over whole
+// rows.
+TEST(DenoiseCpu, APassOverWhatIsInsideHasTheBitsOfOneOverWholeRows) {
+  Image noisy = part_of(noisy_tensors(72), {5, 0, 30}, {53, 72, 36});
+  const Mask mask = part_of_a_ball(noisy.grid);
+  Image x = noisy, before = noisy;
+  add_noise(x, 0.05, 2);
+  add_noise(before, 0.05, 3);
+  for (Image* const image : {&noisy, &x, &before})
+    for (int c = 0; c < kTensorChannels; ++c)
+      for (std::size_t v = 0; v < mask.size(); ++v)
+        if (mask[v] == 0) image->channel(c)[v] = kNan;
+  TvProblem problem;
+  problem.grid = noisy.grid;
+  problem.tensor = problem.outside = true;
+  problem.constants = {.channels = kTensorChannels, .lambda = 3, .epsilon = 0.01};
+  for (int axis = 0; axis < 3; ++axis) problem.constants.inverse_spacing[axis] = 1 / (1 + 0.25 * axis);
+  for (std::size_t c = 0; c < 6; ++c) problem.constants.weights[c] = double(kTensorWeights[c]);
+  const double alpha[kTensorChannels] = {0.3, 0.2, 0.4, 0.5, 0.3, 0.6};
+  const auto run = [&](bool whole_rows, bool descent, unsigned threads, Image& next) {
+    const RunScope scope({.threads = threads});
+    problem.noisy = noisy.data.data();
+    TvSweep sweep(problem, whole_rows);
+    return sweep.run({.x = x.data.data(),
+                      .before = before.data.data(),
+                      .next = next.data.data(),
+                      .step = 0.01,
+                      .momentum = 0.4,
+                      .alpha = alpha,
+                      .descent = descent,
+                      .factor = 0.7});
+  };
+  for (const bool descent : {false, true}) {
+    Image want = noisy;
+    const TvSums sums = run(true, descent, 1, want);
+    for (const unsigned threads : {1u, 2u, 9u}) {
+      Image next = noisy;
+      const TvSums got = run(false, descent, threads, next);
+      EXPECT_EQ(std::memcmp(&got, &sums, sizeof sums), 0);
+      EXPECT_GT(sums.fidelity, 0);
+      for (int c = 0; c < kTensorChannels; ++c)
+        for (std::size_t v = 0; v < mask.size(); ++v)
+          if (mask[v] != 0) {
+            ASSERT_EQ(next.channel(c)[v], want.channel(c)[v]) << "channel " << c << ", voxel " << v;
+          }
+    }
   }
 }
 
@@ -342,6 +426,54 @@ TEST(TvRows, StoreWritesTheRowAndNothingElse) {
         set->fence();
         for (std::size_t i = 0; i < to.size(); ++i)
           ASSERT_EQ(to[i], i >= begin && i < begin + count ? from[i - begin] : -1) << begin << ' ' << count;
+      }
+}
+
+// What tv_sweep.cpp leaves out of a row, whole vectors in front and behind without a voxel that counts.
+TEST(TvRows, WhatIsOutsideAtARowsEndsChangesNoBit) {
+  for (const std::int64_t n : {5, 16, 31, 53, 64, 115, 128, 203})
+    for (const std::int64_t first : {std::int64_t{0}, n / 5, n / 2, n - 2})
+      for (const std::int64_t last : {first, (first + n) / 2, n - 1}) {
+        TvProblem problem;
+        problem.grid = {n, 1, 1};
+        problem.outside = true;
+        std::vector<float> mask(std::size_t(n), 0.0F);
+        for (std::int64_t v = 0; v < n; ++v)
+          if (v < first || v > last) mask[std::size_t(v)] = kNan;
+        problem.noisy = mask.data();
+        const RowRange range = InsideRows(problem).at(0, 0);
+        ASSERT_LE(range.begin, first);
+        ASSERT_GT(range.end, last);
+        const std::int64_t stride = (n + 31) / 16 * 16 + 16;
+        Image rows(Grid{stride, 1, 1}, 24);
+        add_noise(rows, 1, 7);
+        for (int c = 0; c < 24; ++c) {
+          const bool flux = c >= 18 && c < 21;  // they are 0 outside, the points NaN
+          for (std::int64_t v = 0; v < stride; ++v)
+            if (v - 16 < first || v - 16 > last) rows.channel(c)[std::size_t(v)] = flux ? 0 : kNan;
+        }
+        for (const TvRows* set : sets_of_this_processor()) {
+          const float spacing[3] = {1, 0.5F, 2};
+          const auto results = [&](std::int64_t begin, std::int64_t end) {
+            Image r = rows;
+            const auto at = [&](int c) { return r.channel(c).data() + 16 + begin; };
+            const std::int64_t count = end - begin;
+            std::vector<float> sums;
+            sums.push_back(
+                set->flux[1](at(0), at(1), at(2), spacing, 0.01F, at(18), at(19), at(20), at(21), count));
+            sums.push_back(set->gradient[1](at(0), at(2), at(18), at(21), 0.3F, 0.7F, at(21), count));
+            const TvRowSums step = set->step[1](at(0), at(21), at(1), at(22), count);
+            const TvRowSums projected =
+                set->project[1]({at(0), stride}, {at(6), stride}, {at(1), stride}, {at(12), stride}, count);
+            sums.insert(sums.end(), {step.mapping, step.turn, projected.mapping, projected.turn});
+            for (const int c : {12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22})
+              for (std::int64_t v = first; v <= last; ++v) sums.push_back(r.channel(c)[std::size_t(v + 16)]);
+            return sums;
+          };
+          const std::vector<float> want = results(0, n), got = results(range.begin, range.end);
+          ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0)
+              << n << ": " << first << " to " << last;
+        }
       }
 }
 

@@ -21,6 +21,7 @@
 #include "cli/parser.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/verb.hpp"
+#include "core/spare_threads.hpp"
 #include "memory_gate.hpp"
 #include "record.hpp"
 #include "warploom/core/error.hpp"
@@ -89,12 +90,14 @@ class Cohort {
     run.progress = {};
     run.stop = &stop_;  // what the scopes around this cohort ask for is heard on the thread that runs it
     const RunScope scope(run);
+    const SpareThreads::Scope with_spare(spare_);
     try {
       while (const std::optional<std::size_t> next = take_next()) settle(*next, attempt(plan_.items[*next]));
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!stopped_) stopped_ = std::current_exception();
     }
+    spare_.give(run.threads);  // the last items have them
     const std::lock_guard lock(mutex_);
     --working_;
     changed_.notify_all();
@@ -300,6 +303,7 @@ class Cohort {
   Claims claims_;
   MemoryGate gate_;
   const unsigned threads_ = threads();
+  SpareThreads spare_;
   std::set<std::string> failed_before_;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;

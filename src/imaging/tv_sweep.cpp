@@ -1,0 +1,314 @@
+// A pass reads x, the x before, and the noisy image, and writes the next x: 96 bytes a voxel of a tensor
+// image, which is what bounds its speed. So that nothing else leaves the caches, the image is cut into
+// pieces, a slab along z times a tile along y, and each is swept plane by plane and row by row with two
+// planes of y, one plane of the fluxes along z, and one row of everything else in a scratch memory that fits
+// into the second cache. At a piece's lower faces the fluxes of the voxels below are computed once more, so
+// pieces do not wait for each other.
+//
+// What lies outside the mask before the first voxel of a row and behind its last is not touched: in the box
+// around a ball, half of it.
+//
+// Sums are added a row at a time, in an order that the pieces say, which follow from the grid. Where there
+// are more threads than pieces, pieces are cut into parts along z, and who is the last to finish one adds.
+
+#include "imaging/tv_sweep.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/instruction_sets.hpp"
+#include "warploom/core/threads.hpp"
+
+namespace warploom::imaging {
+namespace {
+
+/// Floats of the longest vector, and of a cache line.
+constexpr std::int32_t kVector = 16;
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+RowRange inside_of(const float* row, std::int64_t n) {
+  std::int64_t begin = 0, end = n;
+  while (begin < n && std::isnan(row[begin])) ++begin;
+  if (begin == n) return {};
+  while (std::isnan(row[end - 1])) --end;
+  // What is behind the last whole vector is done in smaller steps: never without a whole one before, so that
+  // compiled code takes the same way.
+  const std::int64_t last_whole = std::max<std::int64_t>(0, n / kVector - 1) * kVector;
+  begin = std::min(begin / kVector * kVector, last_whole);
+  return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(std::min(n, round_up(end, kVector)))};
+}
+
+void fill(float* row, std::int64_t begin, std::int64_t end, float value) {
+  if (begin < end) std::fill(row + begin, row + end, value);
+}
+
+/// What of `wanted` is not in `there`.
+void fill_beside(float* row, RowRange there, RowRange wanted, float value) {
+  if (there.empty()) return fill(row, wanted.begin, wanted.end, value);
+  fill(row, wanted.begin, std::min(wanted.end, there.begin), value);
+  fill(row, std::max(wanted.begin, there.end), wanted.end, value);
+}
+
+/// Asks for a row that will be needed soon. The processor foresees long streams, but a row of each channel
+/// after the other is none.
+void prefetch(const float* row, RowRange range) {
+  for (std::int64_t i = range.begin; i < range.end; i += kVector) __builtin_prefetch(row + i);
+}
+
+}  // namespace
+
+const TvRows& rows_of_this_processor() { return *WARPLOOM_PICK(tv_rows); }
+
+InsideRows::InsideRows(const TvProblem& problem, bool whole) : ny_(problem.grid.ny) {
+  const Grid& grid = problem.grid;
+  rows_.resize(static_cast<std::size_t>((grid.nz + 1) * (ny_ + 1)));
+  parallel_for(grid.nz, [&](std::int64_t z) {
+    for (std::int64_t y = 0; y < ny_; ++y)
+      rows_[static_cast<std::size_t>((z + 1) * (ny_ + 1) + y + 1)] =
+          problem.outside && !whole ? inside_of(problem.noisy + (z * ny_ + y) * grid.nx, grid.nx)
+                                    : RowRange{0, static_cast<std::int32_t>(grid.nx)};
+  });
+}
+
+TvSweep::TvSweep(const TvProblem& problem, bool whole_rows)
+    : problem_(problem),
+      inside_(problem, whole_rows),
+      nx_(problem.grid.nx),
+      ny_(problem.grid.ny),
+      nz_(problem.grid.nz),
+      voxels_(problem.grid.voxels()),
+      group_(problem.tensor ? kTensorChannels : 1),
+      stride_(round_up(nx_ + 1, 16) +
+              16) {  // not a power of two: rows would compete for the same cache lines
+  // Three planes in half of a second cache of 1 MiB.
+  constexpr std::int64_t kCacheFloats = std::int64_t{128} << 10;
+  tile_ = std::clamp<std::int64_t>(kCacheFloats / (3 * group_ * stride_), 8, 64);
+  tile_ = std::min(tile_, ny_);
+  slab_ = std::min<std::int64_t>(32, nz_);
+  tiles_ = (ny_ + tile_ - 1) / tile_;
+  slabs_ = (nz_ + slab_ - 1) / slab_;
+  const int groups = problem.constants.channels / group_;
+  sums_a_row_ = 2 * group_ + 2;
+  row_sums_.resize(static_cast<std::size_t>(groups * nz_ * ny_ * sums_a_row_));
+  sums_.resize(static_cast<std::size_t>(tiles_ * slabs_ * groups));
+  open_ = std::vector<std::atomic<std::int64_t>>(sums_.size());
+}
+
+TvSweep::Scratch TvSweep::make_scratch() const {
+  const std::int64_t row = stride_ * group_, plane = (tile_ + 2) * row;
+  const std::int64_t count = 2 * plane + tile_ * row + 3 * row + 2 * stride_ + 16;
+  Scratch scratch{std::make_unique<HostFloats>(count), {}, {}, {}, {}, {}, {}, {}};
+  float* at = scratch.memory->get();
+  std::fill_n(at, count, 0.0F);
+  const auto take = [&](std::int64_t floats) { return std::exchange(at, at + floats); };
+  scratch.planes[0] = take(plane);
+  scratch.planes[1] = take(plane);
+  scratch.flux_z = take(tile_ * row);
+  scratch.flux_y = take(row);
+  scratch.move = take(row);
+  scratch.next = take(row);
+  scratch.spare = take(stride_);
+  scratch.flux_x = take(stride_ + 16) + 16;  // there is one before the first
+  return scratch;
+}
+
+TvSweep::Piece TvSweep::piece(std::int64_t index) const {
+  Piece piece{};
+  piece.z_begin = index % slabs_ * slab_;
+  piece.z_end = std::min(nz_, piece.z_begin + slab_);
+  piece.y_begin = index / slabs_ % tiles_ * tile_;
+  piece.y_end = std::min(ny_, piece.y_begin + tile_);
+  piece.first = static_cast<int>(index / (slabs_ * tiles_)) * group_;
+  return piece;
+}
+
+TvSums TvSweep::run(const TvPass& pass) {
+  const std::int64_t pieces = std::ssize(sums_), wanted = threads();
+  // A part of fewer planes would do too much of what lies below it once more.
+  constexpr std::int64_t kFewestPlanes = 4, kPartsAThread = 3;
+  const std::int64_t parts = wanted == 1
+                                 ? 1
+                                 : std::clamp<std::int64_t>((kPartsAThread * wanted + pieces - 1) / pieces, 1,
+                                                            std::max<std::int64_t>(1, slab_ / kFewestPlanes));
+  const std::int64_t planes = (slab_ + parts - 1) / parts, workers = std::min(wanted, parts * pieces);
+  while (std::ssize(scratch_) < workers) scratch_.push_back(make_scratch());
+  for (std::atomic<std::int64_t>& open : open_) open.store(parts, std::memory_order_relaxed);
+  std::atomic<std::int64_t> next = 0;
+  parallel_for(workers, [&](std::int64_t worker) {
+    for (std::int64_t index; (index = next.fetch_add(1)) < parts * pieces;) {
+      const std::int64_t of = index / parts;
+      const Piece whole = piece(of);
+      Piece part = whole;
+      part.z_begin = std::min(whole.z_end, whole.z_begin + index % parts * planes);
+      part.z_end = std::min(whole.z_end, part.z_begin + planes);
+      if (part.z_begin < part.z_end) sweep(pass, part, scratch_[static_cast<std::size_t>(worker)]);
+      if (open_[static_cast<std::size_t>(of)].fetch_sub(1, std::memory_order_acq_rel) == 1)
+        sums_[static_cast<std::size_t>(of)] = added(whole);
+    }
+    rows_.fence();
+  });
+  TvSums sums;
+  for (std::size_t k = 0; k < sums_.size(); ++k) {
+    const int first = piece(static_cast<std::int64_t>(k)).first;
+    for (int c = 0; c < group_; ++c) sums.tv[first + c] += sums_[k].tv[c];
+    sums.fidelity += sums_[k].fidelity;
+    sums.mapping += sums_[k].mapping;
+    sums.turn += sums_[k].turn;
+  }
+  return sums;
+}
+
+void TvSweep::copy(const float* from, float* to) const {
+  parallel_for(nz_, [&](std::int64_t z) {
+    for (int c = 0; c < problem_.constants.channels; ++c)
+      for (std::int64_t y = 0; y < ny_; ++y) {
+        const RowRange range = inside_.at(y, z);
+        std::copy_n(from + (c * nz_ + z) * ny_ * nx_ + y * nx_ + range.begin, range.size(),
+                    to + (c * nz_ + z) * ny_ * nx_ + y * nx_ + range.begin);
+      }
+  });
+}
+
+void TvSweep::clear_outside(float* image) const {
+  parallel_for(nz_, [&](std::int64_t z) {
+    for (int c = 0; c < problem_.constants.channels; ++c)
+      for (std::int64_t y = 0; y < ny_; ++y)
+        fill_beside(image + (c * nz_ + z) * ny_ * nx_ + y * nx_, inside_.at(y, z),
+                    {0, static_cast<std::int32_t>(nx_)}, kNaN);
+  });
+}
+
+TvSweep::Sums TvSweep::added(const Piece& piece) const {
+  Sums sums;
+  for (std::int64_t z = piece.z_begin; z < piece.z_end; ++z)
+    for (std::int64_t y = piece.y_begin; y < piece.y_end; ++y) {
+      if (inside_.at(y, z).empty()) continue;
+      const float* const row = &row_sums_[sums_of_row(piece.first, y, z)];
+      for (int c = 0; c < group_; ++c) {
+        sums.tv[c] += row[c];
+        sums.fidelity += problem_.constants.weights[piece.first + c] * row[group_ + c];
+      }
+      sums.mapping += row[2 * group_];
+      sums.turn += row[2 * group_ + 1];
+    }
+  return sums;
+}
+
+void TvSweep::sweep(const TvPass& pass, const Piece& piece, Scratch& scratch) {
+  const TvConstants& k = problem_.constants;
+  const std::int64_t y_begin = piece.y_begin, y_end = piece.y_end, z_begin = piece.z_begin,
+                     z_end = piece.z_end;
+  const bool masked = problem_.outside;
+  const float spacing[3] = {static_cast<float>(k.inverse_spacing[0]),
+                            static_cast<float>(k.inverse_spacing[1]),
+                            static_cast<float>(k.inverse_spacing[2])};
+  const float epsilon = static_cast<float>(k.epsilon), momentum = static_cast<float>(pass.momentum);
+  const float fidelity_step = static_cast<float>(pass.step * k.lambda);
+
+  // Rows of the image and of a plane of y.
+  const auto offset = [&](int c, std::int64_t y, std::int64_t z) {
+    return ((piece.first + c) * nz_ + z) * ny_ * nx_ + y * nx_;
+  };
+  const auto in_plane = [&](float* plane, std::int64_t y, int c) {
+    return plane + ((y - piece.y_begin + 1) * group_ + c) * stride_;
+  };
+  const auto fill_row = [&](float* plane, std::int64_t y, std::int64_t z) {
+    const RowRange range = inside_.at(y, z), wanted = inside_.looked_at(y, z);
+    if (!range.empty()) {
+      if (pass.descent)
+        rows_.square({in_plane(plane, y, 0) + range.begin, stride_},
+                     {pass.x + offset(0, y, z) + range.begin, voxels_}, range.size());
+      else
+        for (int c = 0; c < group_; ++c) {
+          const std::int64_t at = offset(c, y, z) + range.begin;
+          rows_.extrapolate(in_plane(plane, y, c) + range.begin, pass.x + at, pass.before + at, momentum,
+                            range.size());
+        }
+    }
+    for (int c = 0; c < group_; ++c) fill_beside(in_plane(plane, y, c), range, wanted, kNaN);
+  };
+  float *here = scratch.planes[0], *above = scratch.planes[1];
+  // flux_y holds the row's below, flux_z the plane's below, each where that was inside; elsewhere they are 0.
+  const auto flux = [&](std::int64_t y, std::int64_t z, int c, float* flux_y, float* flux_z,
+                        float* divergence) {
+    const RowRange range = inside_.at(y, z);
+    fill_beside(flux_y, inside_.at(y - 1, z), range, 0);
+    fill_beside(flux_z, inside_.at(y, z - 1), range, 0);
+    const std::int64_t at = range.begin;
+    scratch.flux_x[at - 1] = 0;
+    return rows_.flux[masked](in_plane(here, y, c) + at, in_plane(here, std::min(y + 1, ny_ - 1), c) + at,
+                              in_plane(above, y, c) + at, spacing, epsilon, scratch.flux_x + at, flux_y + at,
+                              flux_z + at, divergence + at, range.size());
+  };
+  const auto flux_z = [&](std::int64_t y, int c) {
+    return scratch.flux_z + ((y - piece.y_begin) * group_ + c) * stride_;
+  };
+  const std::int64_t y_low = std::max<std::int64_t>(y_begin - 1, 0), y_high = std::min(y_end + 1, ny_);
+
+  for (std::int64_t y = y_low; z_begin > 0 && y < y_high; ++y) fill_row(here, y, z_begin - 1);
+  for (std::int64_t y = y_low; y < y_high; ++y) fill_row(z_begin > 0 ? above : here, y, z_begin);
+  if (z_begin > 0) {
+    for (std::int64_t y = y_begin; y < y_end; ++y)
+      for (int c = 0; c < group_ && !inside_.at(y, z_begin - 1).empty(); ++c)
+        flux(y, z_begin - 1, c, scratch.flux_y, flux_z(y, c), scratch.move);
+    std::swap(here, above);
+  }
+  for (std::int64_t z = z_begin; z < z_end; ++z) {
+    const bool last = z + 1 == nz_;
+    float* const other = above;
+    if (last) above = here;
+    const auto fill_above = [&](std::int64_t y) {
+      if (!last) fill_row(above, y, z + 1);
+    };
+    if (y_low < y_begin) {
+      fill_above(y_low);
+      for (int c = 0; c < group_ && !inside_.at(y_low, z).empty(); ++c)
+        flux(y_low, z, c, scratch.flux_y + c * stride_, scratch.spare, scratch.move);
+    }
+    for (std::int64_t y = y_begin; y < y_end; ++y) {
+      fill_above(y);
+      const RowRange range = inside_.at(y, z);
+      if (range.empty()) continue;
+      const std::int64_t n = range.size(), at = range.begin;
+      const std::int64_t y_soon = std::min(y + 1, ny_ - 1), z_soon = std::min(z + 1, nz_ - 1);
+      const RowRange soon = inside_.at(y_soon, z), soon_above = inside_.at(y_soon, z_soon);
+      float* const sums = &row_sums_[sums_of_row(piece.first, y, z)];
+      for (int c = 0; c < group_; ++c) {
+        prefetch(pass.x + offset(c, y_soon, z_soon), soon_above);
+        prefetch(pass.before + offset(c, y_soon, z_soon), soon_above);
+        prefetch(problem_.noisy + offset(c, y_soon, z), soon);
+        float* const move = scratch.move + c * stride_;
+        sums[c] = flux(y, z, c, scratch.flux_y + c * stride_, flux_z(y, c), move);
+        sums[group_ + c] = rows_.gradient[masked](
+            in_plane(here, y, c) + at, problem_.noisy + offset(c, y, z) + at, scratch.flux_x + at, move + at,
+            fidelity_step, static_cast<float>(pass.step * pass.alpha[piece.first + c]), move + at, n);
+      }
+      const TvRow<const float> point{in_plane(here, y, 0) + at, stride_},
+          x{pass.x + offset(0, y, z) + at, voxels_};
+      const TvRow<float> move{scratch.move + at, stride_}, next{scratch.next + at, stride_};
+      const auto store = [&] {
+        for (int c = 0; c < group_; ++c)
+          rows_.store(pass.next + offset(c, y, z) + at, next.data + c * stride_, n);
+      };
+      TvRowSums step;
+      if (pass.descent) {
+        // The step in L is written; the projected one in D takes its place for the mapping's sum alone.
+        rows_.descend(x, {move.data, stride_}, static_cast<float>(pass.factor), next, n);
+        store();
+        step = rows_.project[masked](point, move, point, next, n);
+      } else {
+        step = problem_.tensor ? rows_.project[masked](point, move, x, next, n)
+                               : rows_.step[masked](point.data, move.data, x.data, next.data, n);
+        store();
+      }
+      sums[2 * group_] = step.mapping;
+      sums[2 * group_ + 1] = step.turn;
+    }
+    if (y_high > y_end) fill_above(y_end);
+    above = here;
+    here = other;
+  }
+}
+
+}  // namespace warploom::imaging
