@@ -8,7 +8,7 @@ namespace warploom::table {
 /// A block of letters, and what cutting it into super-k-mers needs to know of it. Loops run over whole
 /// vectors, so that everything has room for more.
 struct CutBlock {
-  static constexpr std::size_t kStarts = 4096;  // words that begin in it
+  static constexpr std::size_t kStarts = 2048;  // words that begin in it
   static constexpr std::size_t kBases = kStarts + 64, kRoom = kBases + 128;
 
   char letters[kRoom] = {};

@@ -345,10 +345,8 @@ Counts count_on_gpu(io::SequenceStream& sequences, const KmerOptions& options) {
   if (writer) sorter.emplace(options.k, counts.total, options.most_memory, options.scratch);
   counter.for_each(least, many, [&](std::span<KmerOf<Word>> words) {
     KmerListing<Word> part(listing_options);
-    for (KmerOf<Word>& word : words) {
-      word.count = std::min(word.count, most);
-      part.add(word.word, word.count);
-    }
+    for (KmerOf<Word>& word : words) word.count = std::min(word.count, most);
+    part.add(std::span<const KmerOf<Word>>(words), most);
     if (sorter) sorter->add(words);
     const std::lock_guard lock(listed);
     listing.add(part);

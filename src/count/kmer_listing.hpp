@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -22,11 +23,30 @@ class KmerListing {
   explicit KmerListing(const KmerOptions& options)
       : options_(options), least_(options.least), histogram_(options.histogram) {}
 
-  void add(W word, std::uint64_t count) {
-    if (!histogram_.empty()) ++histogram_[std::min<std::uint64_t>(count, histogram_.size()) - 1];
-    if (count < least_) return;
-    words_.push_back({word, count});
-    if (options_.top > 0 && words_.size() >= 2 * options_.top + 1024) keep_top();
+  /// @param counted  words and their counts; 0: none
+  /// @param most     counts that are greater are this
+  template <class Counted>
+  void add(std::span<const Counted> counted, std::uint64_t most) {
+    constexpr std::uint64_t kFew = 256;
+    // Most come a few times: neighbours have counters of their own, for which no addition waits.
+    std::array<std::array<std::uint64_t, kFew>, 4> few{};
+    std::uint64_t greatest = 0;
+    for (std::size_t at = 0; at < counted.size(); ++at) {
+      const std::uint64_t count = std::min(counted[at].count, most);
+      greatest = std::max(greatest, count);
+      if (count < kFew)
+        ++few[at % few.size()][count];
+      else
+        add_to_histogram(count, 1);
+    }
+    for (const auto& some : few)
+      for (std::uint64_t count = 1; count < kFew; ++count) add_to_histogram(count, some[count]);
+    if (greatest < least_) return;
+    for (const Counted& one : counted) {
+      if (const std::uint64_t count = std::min(one.count, most); count >= std::max<std::uint64_t>(least_, 1))
+        words_.push_back({one.word, count});
+      if (options_.top > 0 && words_.size() >= 2 * options_.top + 1024) keep_top();
+    }
   }
   void add(KmerListing& other) {
     for (std::size_t bin = 0; bin < histogram_.size(); ++bin) histogram_[bin] += other.histogram_[bin];
@@ -72,6 +92,9 @@ class KmerListing {
   };
   static bool more_frequent(const Listed& a, const Listed& b) {
     return a.count != b.count ? a.count > b.count : a.word < b.word;
+  }
+  void add_to_histogram(std::uint64_t count, std::uint64_t words) {
+    if (!histogram_.empty()) histogram_[std::min<std::uint64_t>(count, histogram_.size()) - 1] += words;
   }
   void keep_top() {
     if (words_.size() <= options_.top) return;

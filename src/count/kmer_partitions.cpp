@@ -25,6 +25,7 @@
 #include "count/kmer_store.hpp"
 #include "count/kmer_tally.hpp"
 #include "count/kmer_word.hpp"
+#include "count/large_pages.hpp"
 #include "count/record_tally.hpp"
 #include "count/super_kmers.hpp"
 #include "warploom/core/error.hpp"
@@ -55,33 +56,39 @@ class Staging {
       : store_(store),
         room_(SuperKmers::bytes(k, SuperKmers::kMostWords) + SuperKmers::kBehind + kStaged),
         bytes_(room_ * store.partitions()),
-        used_(store.partitions()),
-        words_(store.partitions()) {}
+        have_(store.partitions()) {}
 
+  /// Something is to be added soon.
+  void prepare(std::size_t partition) const {
+    __builtin_prefetch(bytes_.data() + partition * room_ + have_[partition].bytes, 1);
+  }
   template <class Write>
   void add(std::size_t partition, unsigned words, std::size_t size, const Write& write) {
-    write(bytes_.data() + partition * room_ + used_[partition]);
-    used_[partition] += size;
-    words_[partition] += words;
-    if (used_[partition] >= kStaged) flush(partition);
+    Have& have = have_[partition];
+    write(bytes_.data() + partition * room_ + have.bytes);
+    have.words += words;
+    have.bytes += static_cast<std::uint32_t>(size);
+    if (have.bytes >= kStaged) flush(partition);
   }
   void flush() {
-    for (std::size_t partition = 0; partition < used_.size(); ++partition) flush(partition);
+    for (std::size_t partition = 0; partition < have_.size(); ++partition) flush(partition);
   }
 
  private:
+  struct Have {
+    std::uint32_t bytes = 0, words = 0;
+  };
+
   void flush(std::size_t partition) {
-    if (used_[partition] == 0) return;
-    store_.append(partition, {bytes_.data() + partition * room_, used_[partition]}, words_[partition]);
-    used_[partition] = 0;
-    words_[partition] = 0;
+    const Have have = std::exchange(have_[partition], {});
+    if (have.bytes == 0) return;
+    store_.append(partition, {bytes_.data() + partition * room_, have.bytes}, have.words);
   }
 
   KmerStore& store_;
   std::size_t room_;
-  std::vector<char> bytes_;
-  std::vector<std::size_t> used_;
-  std::vector<std::uint64_t> words_;
+  LargeVector<char> bytes_;
+  std::vector<Have> have_;
 };
 
 /// Threads take pieces in turn: one reads, and unpacks, while the others cut what they have read.
@@ -137,7 +144,7 @@ class Partitioning {
         std::uint64_t more = 0;
         {
           const std::lock_guard lock(reading_);
-          text = sequences_.next_fastq(kText);
+          text = sequences_.next_fastq(kText, true);
           if (text) more = sequences_.stored_taken() - std::exchange(taken_, sequences_.stored_taken());
         }
         if (text && text->size() == 0) break;
@@ -164,9 +171,13 @@ class Partitioning {
   }
   void store(std::string_view letters, SuperKmers& cut, Staging& staging) const {
     const int bits = std::countr_zero(store_.partitions());
-    cut.of(letters, [&](std::uint32_t minimiser, unsigned words, std::size_t size, const auto& write) {
-      staging.add((minimiser * 0x85ebca6b) >> (32 - bits), words, size, write);
-    });
+    const auto partition = [&](std::uint32_t minimiser) { return (minimiser * 0x85ebca6b) >> (32 - bits); };
+    cut.of(
+        letters,
+        [&](std::uint32_t minimiser, unsigned words, std::size_t size, const auto& write) {
+          staging.add(partition(minimiser), words, size, write);
+        },
+        [&](std::uint32_t minimiser) { staging.prepare(partition(minimiser)); });
   }
   /// Small enough that all ranks have some, and much the same.
   static std::size_t piece_of(const io::SequenceStream& sequences, std::size_t ranks) {
@@ -334,14 +345,19 @@ class PartitionCounter {
     worker->tally.clear(words, so_far);
     drain([&](std::span<const char> records) { worker->tally.add(records); });
     const KmerTally<W>& tally = worker->tally.finish();
-    worker->sorted.clear();
     const std::uint64_t most = greatest_count(options_.counter_bits);
-    tally.for_each([&](const auto& counted) {
-      const std::uint64_t count = std::min(counted.count, most);
-      worker->listing.add(counted.word, count);
-      if (sorter_ != nullptr) worker->sorted.push_back({counted.word, count});
-    });
-    if (sorter_ != nullptr) sorter_->add(worker->sorted);
+    worker->listing.add(tally.places(), most);
+    if (sorter_ != nullptr) {
+      // Every place is copied, and the next one over it where it is free: which are is nothing to guess.
+      worker->sorted.resize(tally.different() + 1);
+      KmerOf<W>* to = worker->sorted.data();
+      for (const auto& counted : tally.places()) {
+        *to = {counted.word, std::min(counted.count, most)};
+        to += counted.count != 0 ? 1 : 0;
+      }
+      worker->sorted.pop_back();
+      sorter_->add(worker->sorted);
+    }
     const std::lock_guard lock(shared_);
     before_.add(worker->tally.had());
     idle_.push_back(std::move(worker));
@@ -410,9 +426,10 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
                                         : options.most_memory;
   std::optional<KmerFileWriter> writer;
   if (writes && leads) writer.emplace(options.database, options.k, options.canonical, options.counter_bits);
+  const auto pool = std::make_shared<BlockPool>();
   std::optional<KmerStore> held;
   const auto empty_store = [&]() -> KmerStore& {
-    return held.emplace(partitions_for(sequences, options), most_memory, options.scratch);
+    return held.emplace(partitions_for(sequences, options), most_memory, options.scratch, pool);
   };
   std::optional<KmerResume> resume;
   if (!alone)
@@ -423,7 +440,7 @@ Counts count(io::SequenceStream& sequences, const KmerOptions& options) {
   std::optional<KmerSorter<W>> sorter;
   if (writes)
     sorter.emplace(options.k, alone ? store.words() : sum_over(*ranks, store.words()), most_memory,
-                   options.scratch);
+                   options.scratch, pool);
 
   PartitionCounter<W, canonical> counter(options, sorter ? &*sorter : nullptr);
   const double stored = seconds_since(begin);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -28,11 +29,12 @@ template <class W>
 class KmerSorter {
  public:
   /// @param words  that may come, for the number of buckets
-  KmerSorter(int k, std::uint64_t words, std::uint64_t most_memory, std::filesystem::path scratch)
+  KmerSorter(int k, std::uint64_t words, std::uint64_t most_memory, std::filesystem::path scratch,
+             std::shared_ptr<BlockPool> pool = std::make_shared<BlockPool>())
       : k_(k),
         bits_(std::min({static_cast<int>(std::bit_width(words >> 18)), 2 * k, 12})),
         suffix_bytes_(static_cast<std::size_t>(2 * k - bits_ + 7) / 8),
-        store_(std::size_t{1} << bits_, most_memory, std::move(scratch)) {}
+        store_(std::size_t{1} << bits_, most_memory, std::move(scratch), std::move(pool)) {}
 
   /// From any thread.
   void add(std::span<const KmerOf<W>> words) {

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -32,6 +34,27 @@ bool take(std::string_view& text, T& value) {
 
 }  // namespace
 
+char* BlockPool::take() {
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) {
+    std::unique_ptr<char[], Free> slab(static_cast<char*>(std::aligned_alloc(kPage, kSlab)));
+    if (!slab) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    ::madvise(slab.get(), kSlab, MADV_HUGEPAGE);
+#endif
+    slabs_.push_back(std::move(slab));
+    for (std::size_t at = kSlab / kStride; at-- > 0;) free_.push_back(slabs_.back().get() + at * kStride);
+  }
+  char* const block = free_.back();
+  free_.pop_back();
+  return block;
+}
+
+void BlockPool::give(char* block) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(block);
+}
+
 void KmerStore::fail(const char* what, int error) const {
   if (!named_.empty())
     throw BadInput(fmt::format("cannot {} {}: {}; choose another folder with enough space", what,
@@ -40,31 +63,35 @@ void KmerStore::fail(const char* what, int error) const {
                              what, scratch_.string(), std::generic_category().message(error)));
 }
 
-KmerStore::KmerStore(std::size_t partitions, std::uint64_t most_memory, std::filesystem::path scratch)
-    : partitions_(partitions),
-      mutexes_(std::make_unique<std::mutex[]>(partitions)),
+KmerStore::KmerStore(std::size_t partitions, std::uint64_t most_memory, std::filesystem::path scratch,
+                     std::shared_ptr<BlockPool> pool)
+    : pool_(std::move(pool)),
+      partitions_(partitions),
       most_memory_(most_memory),
       scratch_(scratch.empty() ? std::filesystem::temp_directory_path() : std::move(scratch)) {}
 
 KmerStore::~KmerStore() {
+  for (Partition& partition : partitions_)
+    for (Block& block : partition.blocks)
+      if (block.bytes != nullptr) pool_->give(block.bytes);
   if (file_ >= 0) ::close(file_);
 }
 
 void KmerStore::append(std::size_t partition, std::span<const char> records, std::uint64_t words) {
-  const std::lock_guard lock(mutexes_[partition]);
   Partition& to = partitions_[partition];
+  const std::lock_guard lock(to.mutex);
   to.words += words;
-  bytes_ += records.size();
+  to.bytes += records.size();
   if (to.blocks.empty() || to.blocks.back().used + records.size() > kBlock) {
     if (most_memory_ > 0 && !to.blocks.empty() && in_memory_ + kBlock > most_memory_) {
       put_aside(to);
     } else {
-      to.blocks.push_back({std::make_unique_for_overwrite<char[]>(kBlock + kBehind), 0});
+      to.blocks.push_back({pool_->take(), 0});
       in_memory_ += kBlock;
     }
   }
   Block& block = to.blocks.back();
-  std::memcpy(block.bytes.get() + block.used, records.data(), records.size());
+  std::memcpy(block.bytes + block.used, records.data(), records.size());
   block.used += records.size();
 }
 
@@ -77,9 +104,9 @@ void KmerStore::put_aside(Partition& partition) {
   });
   Block& block = partition.blocks.back();
   const Extent extent{in_file_.fetch_add(block.used), static_cast<std::uint32_t>(block.used),
-                      crc32({block.bytes.get(), block.used})};
+                      crc32({block.bytes, block.used})};
   for (std::size_t written = 0; written < extent.bytes;) {
-    const ssize_t put = ::pwrite(file_, block.bytes.get() + written, extent.bytes - written,
+    const ssize_t put = ::pwrite(file_, block.bytes + written, extent.bytes - written,
                                  static_cast<off_t>(extent.begin + written));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) fail("write", errno);
@@ -114,13 +141,15 @@ void KmerStore::keep_in(const std::filesystem::path& file) {
 
 std::string KmerStore::checkpoint() {
   for (Partition& partition : partitions_)
-    for (; !partition.blocks.empty(); partition.blocks.pop_back(), in_memory_ -= kBlock)
+    for (; !partition.blocks.empty(); partition.blocks.pop_back(), in_memory_ -= kBlock) {
       if (partition.blocks.back().used > 0) put_aside(partition);
+      pool_->give(partition.blocks.back().bytes);
+    }
   if (::fdatasync(file_) != 0) fail("write", errno);
   std::string text;
   put(text, static_cast<std::uint64_t>(partitions_.size()));
   put(text, in_file_.load());
-  put(text, bytes_.load());
+  put(text, this->bytes());
   for (const Partition& partition : partitions_) {
     put(text, partition.words);
     put(text, static_cast<std::uint64_t>(partition.in_file.size()));
@@ -139,17 +168,18 @@ bool KmerStore::restore(std::string_view checkpoint) {
         extents > checkpoint.size() / sizeof(Extent))
       return false;
     partition.in_file.resize(extents);
+    partition.bytes = 0;
     for (Extent& extent : partition.in_file) {
       take(checkpoint, extent);
-      if (extent.bytes > kBlock || extent.begin + extent.bytes > in_file) return false;
+      if (extent.bytes > kMostExtent || extent.begin + extent.bytes > in_file) return false;
+      partition.bytes += extent.bytes;
     }
   }
   const off_t size = ::lseek(file_, 0, SEEK_END);
   if (size < static_cast<off_t>(in_file) || ::ftruncate(file_, static_cast<off_t>(in_file)) != 0)
     return false;
   in_file_ = in_file;
-  bytes_ = bytes;
-  return checkpoint.empty();
+  return checkpoint.empty() && this->bytes() == bytes;
 }
 
 }  // namespace warploom::table

@@ -2,15 +2,38 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace warploom::table {
+
+/// Memory in blocks, of large pages where the system has some: of small ones a tenth of the time of counting
+/// went into getting them. From any thread; what is given back is there for the next, until this is gone.
+class BlockPool {
+ public:
+  static constexpr std::size_t kBlock = 1 << 15;
+  static constexpr std::size_t kBehind = 32;  // bytes of it behind a block
+
+  char* take();
+  void give(char* block);
+
+ private:
+  static constexpr std::size_t kPage = 1 << 21, kSlab = 2 * kPage, kStride = kBlock + 64;
+  struct Free {
+    void operator()(char* slab) const { std::free(slab); }
+  };
+
+  std::mutex mutex_;
+  std::vector<char*> free_;
+  std::vector<std::unique_ptr<char[], Free>> slabs_;
+};
 
 /// Records in partitions, which several threads fill and then read: in memory, and beyond so many bytes in a
 /// file without a name, which is gone when the process is, unless keep_in() names one.
@@ -18,7 +41,9 @@ class KmerStore {
  public:
   /// @param most_memory  bytes of records that stay in memory; 0: all
   /// @param scratch      a folder for the rest; empty: the system's for temporary files
-  KmerStore(std::size_t partitions, std::uint64_t most_memory, std::filesystem::path scratch);
+  /// @param pool         of other stores, too
+  KmerStore(std::size_t partitions, std::uint64_t most_memory, std::filesystem::path scratch,
+            std::shared_ptr<BlockPool> pool = std::make_shared<BlockPool>());
   KmerStore(const KmerStore&) = delete;
   KmerStore& operator=(const KmerStore&) = delete;
   ~KmerStore();
@@ -32,7 +57,7 @@ class KmerStore {
   /// part
   bool restore(std::string_view checkpoint);
 
-  static constexpr std::size_t kBehind = 32;
+  static constexpr std::size_t kBehind = BlockPool::kBehind;
 
   std::size_t partitions() const { return partitions_.size(); }
   /// Appends whole records. @throws BadInput (the file: no such folder, disk full), OutOfMemory
@@ -45,46 +70,56 @@ class KmerStore {
     Partition& from = partitions_[partition];
     for (const Extent& extent : from.in_file) take(std::span<const char>(read(extent)).first(extent.bytes));
     for (Block& block : from.blocks) {
-      take(std::span<const char>(block.bytes.get(), block.used));
-      block.bytes.reset();
+      take(std::span<const char>(block.bytes, block.used));
+      pool_->give(std::exchange(block.bytes, nullptr));
     }
-    from = {};
+    from.blocks = {};
+    from.in_file = {};
+    from.words = 0;
   }
   std::uint64_t words() const {
     std::uint64_t words = 0;
     for (const Partition& partition : partitions_) words += partition.words;
     return words;
   }
-  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t bytes() const {
+    std::uint64_t bytes = 0;
+    for (const Partition& partition : partitions_) bytes += partition.bytes;
+    return bytes;
+  }
   std::uint64_t bytes_in_file() const { return in_file_; }
 
  private:
-  static constexpr std::size_t kBlock = 1 << 16;
+  static constexpr std::size_t kBlock = BlockPool::kBlock;
+  static constexpr std::size_t kMostExtent = 1 << 16;  // that a checkpoint may have
   struct Block {
-    std::unique_ptr<char[]> bytes = {};
+    char* bytes = nullptr;  // of pool_
     std::size_t used = 0;
   };
   struct Extent {
     std::uint64_t begin = 0;
     std::uint32_t bytes = 0, crc = 0;
   };
-  struct Partition {
+  /// In lines of the cache of its own: neighbours are other threads'.
+  struct alignas(128) Partition {
+    std::mutex mutex = {};
     std::vector<Block> blocks = {};
     std::vector<Extent> in_file = {};
     std::uint64_t words = 0;
+    std::uint64_t bytes = 0;  // of all its records, those that were forgotten too
   };
 
   void put_aside(Partition& partition);
   [[noreturn]] void fail(const char* what, int error) const;
   std::vector<char> read(const Extent& extent) const;
 
+  std::shared_ptr<BlockPool> pool_;
   std::vector<Partition> partitions_;
-  std::unique_ptr<std::mutex[]> mutexes_;
   std::uint64_t most_memory_;
   std::filesystem::path scratch_, named_;
   std::once_flag opened_;
   int file_ = -1;
-  std::atomic<std::uint64_t> in_memory_ = 0, in_file_ = 0, bytes_ = 0;
+  std::atomic<std::uint64_t> in_memory_ = 0, in_file_ = 0;
 };
 
 }  // namespace warploom::table

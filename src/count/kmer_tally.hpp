@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "count/kmer_word.hpp"
+#include "count/large_pages.hpp"
 
 namespace warploom::table {
 
@@ -21,7 +21,7 @@ class KmerTally {
 
   /// Empty again, with room for about so many different words.
   void clear(std::uint64_t expected) {
-    places_.assign(std::max<std::size_t>(1024, std::bit_ceil(expected * 7 / 4)), Counted{});
+    places_.assign(places_for(expected), Counted{});
     different_ = 0;
   }
 
@@ -31,7 +31,7 @@ class KmerTally {
     for (const Counted& one : words) __builtin_prefetch(&places_[place(one.word)]);
     for (const Counted& one : words) {
       std::size_t at = place(one.word);
-      while (places_[at].count != 0 && places_[at].word != one.word) at = (at + 1) & (places_.size() - 1);
+      while (places_[at].count != 0 && places_[at].word != one.word) at = next(at);
       different_ += places_[at].count == 0 ? 1 : 0;
       places_[at].word = one.word;
       places_[at].count += one.count;
@@ -40,31 +40,28 @@ class KmerTally {
 
   std::uint64_t different() const { return different_; }
   std::uint64_t bytes() const { return places_.size() * sizeof(Counted); }
-  template <class Take>
-  void for_each(const Take& take) const {
-    for (const Counted& counted : places_)
-      if (counted.count != 0) take(counted);
-  }
+  std::span<const Counted> places() const { return places_; }  ///< some of which are free
 
  private:
   std::size_t place(W word) const {
     const auto folded =
         static_cast<std::uint64_t>(word) ^ static_cast<std::uint64_t>(word >> (sizeof(W) * 4));
-    return static_cast<std::size_t>((folded * 0x9e3779b97f4a7c15) >> (64 - std::countr_zero(places_.size())));
+    return place_of(folded * 0x9e3779b97f4a7c15, places_.size());
   }
+  std::size_t next(std::size_t at) const { return at + 1 == places_.size() ? 0 : at + 1; }
 
   void grow() {
-    std::vector<Counted> before(places_.size() * 2);
+    LargeVector<Counted> before(places_.size() * 2);
     before.swap(places_);
     for (const Counted& counted : before) {
       if (counted.count == 0) continue;
       std::size_t at = place(counted.word);
-      while (places_[at].count != 0) at = (at + 1) & (places_.size() - 1);
+      while (places_[at].count != 0) at = next(at);
       places_[at] = counted;
     }
   }
 
-  std::vector<Counted> places_ = std::vector<Counted>(1024);
+  LargeVector<Counted> places_ = LargeVector<Counted>(1024);
   std::uint64_t different_ = 0;
 };
 

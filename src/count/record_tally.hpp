@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
+#include "count/large_pages.hpp"
 #include "count/super_kmers.hpp"
 
 namespace warploom::table {
@@ -25,7 +25,7 @@ class RecordTally {
 
   /// Empty again, with room for about so many different records.
   void clear(std::uint64_t expected) {
-    places_.assign(std::max<std::size_t>(1024, std::bit_ceil(expected * 3 / 2)), Place{});
+    places_.assign(places_for(expected), Place{});
     different_ = 0;
   }
 
@@ -54,8 +54,7 @@ class RecordTally {
       }
       for (const Ahead& ahead : std::span(ahead_).first(waiting)) {
         std::size_t at = ahead.at;
-        while (places_[at].count != 0 && differ(places_[at].record, ahead.record))
-          at = (at + 1) & (places_.size() - 1);
+        while (places_[at].count != 0 && differ(places_[at].record, ahead.record)) at = next(at);
         Place& place = places_[at];
         different_ += place.count == 0 ? 1 : 0;
         place.record = ahead.record;
@@ -92,21 +91,22 @@ class RecordTally {
   std::size_t place(const Record& record) const {
     std::uint64_t hash = 0;
     for (const std::uint64_t word : record) hash = std::rotl(hash ^ word, 27) * 0x9e3779b97f4a7c15;
-    return static_cast<std::size_t>(hash >> (64 - std::countr_zero(places_.size())));
+    return place_of(hash, places_.size());
   }
+  std::size_t next(std::size_t at) const { return at + 1 == places_.size() ? 0 : at + 1; }
 
   void grow() {
-    std::vector<Place> before(places_.size() * 2);
+    LargeVector<Place> before(places_.size() * 2);
     before.swap(places_);
     for (const Place& one : before) {
       if (one.count == 0) continue;
       std::size_t at = place(one.record);
-      while (places_[at].count != 0) at = (at + 1) & (places_.size() - 1);
+      while (places_[at].count != 0) at = next(at);
       places_[at] = one;
     }
   }
 
-  std::vector<Place> places_ = std::vector<Place>(1024);
+  LargeVector<Place> places_ = LargeVector<Place>(1024);
   std::uint64_t different_ = 0;
   std::array<Ahead, kAhead> ahead_ = {};
 };

@@ -40,22 +40,31 @@ class SuperKmers {
   static constexpr std::size_t kBehind = 16;
 
   /// Calls take(number, words, bytes of the record, write); write(place) writes the record, and up to kBehind
-  /// bytes behind it. The number is the minimiser's.
-  template <class Take>
-  void of(std::string_view letters, const Take& take) {
+  /// bytes behind it. The number is the minimiser's. Some records before, it calls ahead(number).
+  template <class Take, class Ahead>
+  void of(std::string_view letters, const Take& take, const Ahead& ahead) {
     for (; letters.size() >= k_; letters.remove_prefix(std::min(letters.size(), CutBlock::kStarts))) {
       const std::size_t count = std::min(letters.size(), CutBlock::kStarts + k_ - 1);
       std::memcpy(block_->letters, letters.data(), count);
       loops_.of_letters(*block_, count, static_cast<int>(k_), m_);
+      const auto announce = [&](std::size_t run) { ahead(block_->least[block_->firsts[run]] >> 1); };
+      for (std::size_t run = 0; run < std::min(block_->runs, kAhead); ++run) announce(run);
       for (std::size_t run = 0; run < block_->runs; ++run) {
-        std::size_t begin = block_->firsts[run], words = block_->lasts[run] - begin + 1;
-        for (; words > kMostWords; words -= kMostWords, begin += kMostWords) give(begin, kMostWords, take);
-        give(begin, static_cast<unsigned>(words), take);
+        if (run + kAhead < block_->runs) announce(run + kAhead);
+        const std::size_t end = block_->lasts[run] + std::size_t{1};
+        std::size_t begin = block_->firsts[run];
+        do {  // once, but for repeats
+          const auto words = static_cast<unsigned>(std::min<std::size_t>(end - begin, kMostWords));
+          give(begin, words, take);
+          begin += words;
+        } while (begin < end);
       }
     }
   }
 
  private:
+  static constexpr std::size_t kAhead = 12;
+
   template <class Take>
   void give(std::size_t begin, unsigned words, const Take& take) const {
     const std::uint32_t least = block_->least[begin];
@@ -67,16 +76,19 @@ class SuperKmers {
       const std::size_t at = begin + turned * (block_->complement_bases - bases - 2 * begin);
       const std::uint8_t* from = block_->strands[turned] + at / 4;
       const unsigned shift = 2 * (at % 4);
-      const auto eight = [&](std::size_t done) {
+      const auto eight = [&](std::size_t done, std::uint64_t mask) {
         std::uint64_t bits = 0;
         std::memcpy(&bits, from + done, 8);
-        bits = bits >> shift | std::uint64_t{from[done + 8]} << 1 << (63 - shift);
+        bits = (bits >> shift | std::uint64_t{from[done + 8]} << 1 << (63 - shift)) & mask;
         std::memcpy(record + 1 + done, &bits, 8);
       };
-      eight(0);
-      eight(8);
-      for (std::size_t done = 16; done + 1 < size; done += 8) eight(done);
-      record[size - 1] = static_cast<char>(record[size - 1] & (255 >> ((4 - bases % 4) % 4 * 2)));
+      const auto bits_of = [](std::size_t some) {  // the lowest, of one or more
+        return ~std::uint64_t{0} >> (64 - 2 * std::min<std::size_t>(some, 32));
+      };
+      eight(0, bits_of(bases));
+      eight(8, bases > 32 ? bits_of(bases - 32) : 0);
+      if (bases > 64)
+        for (std::size_t done = 16; 4 * done < bases; done += 8) eight(done, bits_of(bases - 4 * done));
     });
   }
 

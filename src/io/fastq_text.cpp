@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/instruction_sets.hpp"
+#include "io/letter_loops.hpp"
 #include "io/sequence_letters.hpp"
 #include "io/words.hpp"
 #include "warploom/core/error.hpp"
@@ -28,15 +30,70 @@ std::size_t last_record(std::string_view text) {
   return text.npos;
 }
 
-FastqSource::FastqSource(const std::filesystem::path& path, unsigned threads)
+std::size_t first_record(std::string_view text) {
+  std::size_t before = text.npos, line = text.npos;  // the lines before the one that is looked at
+  for (std::size_t end = text.find('\n'); end != text.npos && end + 1 < text.size();
+       end = text.find('\n', end + 1)) {
+    if (before != text.npos && text[before] == '@' && text[end + 1] == '+') return before;
+    before = std::exchange(line, end + 1);
+  }
+  return text.npos;
+}
+
+std::optional<std::size_t> put_letters(std::string_view text, int least_quality, char* to) {
+  char* const begin = to;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  std::string_view line;
+  const auto next = [&] {
+    const auto* newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    if (newline == nullptr) return false;
+    line = {at, newline};
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    at = newline + 1;
+    return true;
+  };
+  while (next()) {
+    if (!line.starts_with('@')) {
+      if (trimmed(line).empty()) continue;
+      return std::nullopt;
+    }
+    if (!next()) return std::nullopt;
+    const std::string_view letters = line;
+    if (!next() || !line.starts_with('+') || !next() || line.size() != letters.size()) return std::nullopt;
+    if (least_quality > 0 && !all_letters(letters)) return std::nullopt;
+    std::memmove(to, letters.data(), letters.size());
+    if (least_quality > 0)
+      for (std::size_t k = 0; k < line.size(); ++k) to[k] = line[k] < '!' + least_quality ? 'N' : to[k];
+    to += letters.size();
+    *to++ = SequenceStream::kEnd;
+  }
+  // All at once, in long vectors.
+  static const LetterLoops& loops = *WARPLOOM_PICK(letter_loops);
+  const auto count = static_cast<std::size_t>(to - begin);
+  return loops.are_sequences(begin, count) ? std::optional(count) : std::nullopt;
+}
+
+FastqSource::FastqSource(const std::filesystem::path& path, unsigned threads, bool packed)
     : file_(std::make_shared<FastqFile>(path)) {
   std::string head(4, '\0');
   head.resize(file_->bytes.read_at(0, head));
-  if (is_gzip(head)) unpacked_ = std::make_unique<UnpackedStream>(path, threads);
+  if (!is_gzip(head)) return;
+  if (packed && PackedFastq::is(file_->bytes))
+    packed_ = std::make_shared<PackedFastq>(path);
+  else
+    unpacked_ = std::make_unique<UnpackedStream>(path, threads);
 }
 
 std::optional<FastqPart> FastqSource::next(std::size_t size) {
-  return unpacked_ ? next_unpacked(size) : next_plain(size);
+  return packed_ ? next_packed(size) : unpacked_ ? next_unpacked(size) : next_plain(size);
+}
+
+std::optional<FastqPart> FastqSource::next_packed(std::size_t size) {
+  const auto part = packed_->next(size);
+  if (!part) return std::nullopt;
+  begun_ = true;
+  return FastqPart{.packed = std::make_shared<PackedPart>(packed_, *part), .size = part->stored};
 }
 
 std::optional<FastqPart> FastqSource::next_plain(std::size_t size) {
@@ -107,6 +164,7 @@ std::optional<FastqPart> FastqSource::next_unpacked(std::size_t size) {
 }
 
 void FastqText::read(std::size_t begin, std::span<char> to) const {
+  if (packed_) throw BadInput("a text that is packed gives its letters alone");
   if (begin > size_ || to.size() > size_ - begin)
     throw BadInput(fmt::format("bytes {} to {} of a text of {}", begin, begin + to.size(), size_));
   if (to.empty()) return;
@@ -121,36 +179,13 @@ void FastqText::read(std::size_t begin, std::span<char> to) const {
 }
 
 std::optional<std::string_view> FastqText::letters(std::string& memory) const {
+  if (packed_) return packed_->file->letters(packed_->part, least_quality_, memory);
   if (memory.size() < size_) memory.resize(size_);
   read(0, std::span(memory).first(size_));
   // Letters move to the front, where a record's header was at least.
-  char* to = memory.data();
-  const char* at = to;
-  const char* const end = at + size_;
-  std::string_view line;
-  const auto next = [&] {
-    const auto* newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
-    if (newline == nullptr) return false;
-    line = {at, newline};
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    at = newline + 1;
-    return true;
-  };
-  while (next()) {
-    if (!line.starts_with('@')) {
-      if (trimmed(line).empty()) continue;
-      return std::nullopt;
-    }
-    if (!next() || !all_letters(line)) return std::nullopt;
-    const std::string_view letters = line;
-    if (!next() || !line.starts_with('+') || !next() || line.size() != letters.size()) return std::nullopt;
-    std::memmove(to, letters.data(), letters.size());
-    if (least_quality_ > 0)
-      for (std::size_t k = 0; k < line.size(); ++k) to[k] = line[k] < '!' + least_quality_ ? 'N' : to[k];
-    to += letters.size();
-    *to++ = SequenceStream::kEnd;
-  }
-  return std::string_view(memory.data(), to);
+  const std::optional<std::size_t> count =
+      put_letters(std::string_view(memory).substr(0, size_), least_quality_, memory.data());
+  return count ? std::optional(std::string_view(memory).substr(0, *count)) : std::nullopt;
 }
 
 }  // namespace warploom::io

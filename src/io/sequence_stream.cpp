@@ -297,15 +297,16 @@ bool SequenceStream::next(std::string& piece, std::size_t size, std::size_t over
   }
 }
 
-std::optional<FastqText> SequenceStream::next_fastq(std::size_t size) {
+std::optional<FastqText> SequenceStream::next_fastq(std::size_t size, bool packed) {
   const CallOf<State> state(state_, "a stream of sequences", State::kName);
   if (state->file || state->paths.empty() || !state->stored_bytes) return std::nullopt;
   while (true) {
     check_interrupt();
     if (!state->fastq) {
       if (state->next == state->paths.size()) return FastqText();
-      state->fastq = std::make_unique<FastqSource>(state->paths[state->next++], state->unpacking);
+      state->fastq = std::make_unique<FastqSource>(state->paths[state->next++], state->unpacking, packed);
     }
+    if (state->fastq->packed() && !packed) return std::nullopt;
     std::optional<FastqPart> part = state->fastq->next(std::max<std::size_t>(size, 1));
     if (!part) {
       if (!state->fastq->begun()) {  // next() begins with this file
@@ -320,6 +321,7 @@ std::optional<FastqText> SequenceStream::next_fastq(std::size_t size) {
       continue;
     }
     FastqText text;
+    text.packed_ = std::move(part->packed);
     text.file_ = part->file;
     text.content_ = std::move(part->content);
     text.begin_ = part->begin;

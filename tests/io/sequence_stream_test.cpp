@@ -394,6 +394,110 @@ TEST_F(FastqTexts, HaveTheLettersThatNextGives) {
   }
 }
 
+/// Texts of gzip that is not unpacked yet.
+class PackedTexts : public FastqTexts {
+ protected:
+  /// The sequences, sorted, of texts that are asked in an order of chance; none as above.
+  static std::optional<std::vector<std::string>> sequences(SequenceStream& stream, std::size_t size,
+                                                           std::mt19937& random) {
+    std::vector<FastqText> texts;
+    while (true) {
+      const auto got = stream.next_fastq(size, true);
+      if (!got) return std::nullopt;
+      if (got->size() == 0) break;
+      texts.push_back(*got);
+    }
+    std::ranges::shuffle(texts, random);
+    std::vector<std::string> all;
+    std::string memory;
+    for (const FastqText& text : texts) {
+      const auto letters = text.letters(memory);
+      if (!letters) return std::nullopt;
+      for (std::size_t begin = 0; begin < letters->size();) {
+        const std::size_t end = letters->find(SequenceStream::kEnd, begin);
+        all.emplace_back(letters->substr(begin, end - begin));
+        begin = end + 1;
+      }
+    }
+    std::ranges::sort(all);
+    return all;
+  }
+  /// In members of so many bytes or fewer.
+  static std::string members(const std::string& text, std::size_t most, std::mt19937& random) {
+    std::string all;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t size = random() % (most + 1);
+      all += bgzip_member(text.substr(at, size));
+      at += size;
+    }
+    return all + bgzip_member("");
+  }
+};
+
+TEST_F(PackedTexts, HaveTheLettersOfAllRecordsWhereverMembersEnd) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 40; ++round) {
+    std::string all;
+    std::vector<std::string> wanted;
+    const std::size_t longest = round % 3 == 0 ? 5 : round % 3 == 1 ? 200 : 900;
+    for (int record = 0; record < 60; ++record) {
+      std::string sequence, quality;
+      for (std::size_t left = random() % longest; left > 0; --left) {
+        sequence += "ACGTN"[random() % 5];
+        quality += "@+IA"[random() % 4];
+      }
+      const std::string end = round % 2 == 0 ? "\n" : "\r\n";
+      for (const std::string& line :
+           {std::string("@") + "@+"[random() % 2], sequence, std::string("+"), quality})
+        all += line + end;
+      wanted.push_back(sequence);
+    }
+    if (round % 4 == 0 && !wanted.back().empty()) all.pop_back();
+    std::ranges::sort(wanted);
+    make("all.fq.gz", members(all, 1 + random() % 300, random));
+    SequenceStream stream({directory / "all.fq.gz"});
+    EXPECT_EQ(sequences(stream, 250 + random() % 2000, random), wanted) << round;
+    EXPECT_EQ(stream.stored_taken(), *stream.stored_bytes());
+  }
+}
+
+TEST_F(PackedTexts, AreNoneWhereNextHasToRead) {
+  std::mt19937 random(6);
+  const std::string good = "@a\nACGT\n+\nIIII\n";
+  std::string many;
+  for (int k = 0; k < 50; ++k) many += good;
+  std::string broken = members(many, 100, random);
+  broken[broken.size() / 2] ^= 1;
+  const std::string record = "@a\n" + std::string(5000, 'A') + "\n+\n" + std::string(5000, 'I') + "\n";
+  const std::string whole = members(many, 100, random);
+  for (const std::string& other :
+       {broken, whole.substr(0, whole.size() - 40), whole + "x", whole + std::string(10, '\0'),
+        whole + without_length(gzip(good, 1)), members(many + "@b\nAC\nGT\n+\nII\nII\n" + many, 100, random),
+        members(many + "@b\nAC\n", 100, random), members(record + record, 50, random), bgzip_member(""),
+        members(">a\nACGT\n", 5, random), members("\n" + good, 5, random)}) {
+    make("other.gz", other);
+    SequenceStream stream({directory / "other.gz"});
+    EXPECT_EQ(sequences(stream, 100, random), std::nullopt);
+  }
+  make("fasta.gz", gzip(">a\nACGT\n", 6));
+  SequenceStream stream({directory / "fasta.gz"});
+  EXPECT_FALSE(stream.next_fastq(100, true));
+  std::string piece;
+  EXPECT_TRUE(stream.next(piece, 1, 0)) << "without going back";
+}
+
+TEST_F(PackedTexts, AreAskedOnceAndForTheirLettersAlone) {
+  make("a.fq.gz", gzip("@a\nACGT\n+\nIIII\n", 6));
+  SequenceStream stream({directory / "a.fq.gz"}, 41);
+  const auto text = stream.next_fastq(100, true);
+  ASSERT_TRUE(text);
+  EXPECT_FALSE(stream.next_fastq(100)) << "not the rest of it as it is";
+  std::string memory(1, ' ');
+  EXPECT_THROW(text->read(0, memory), BadInput);
+  EXPECT_EQ(text->letters(memory), "NNNN\n");
+  EXPECT_THAT([&] { text->letters(memory); }, ThrowsMessage<BadInput>(HasSubstr("once")));
+}
+
 TEST_F(FastqTexts, OfAFileThatBecameShorterAreRefused) {
   make("a.fq", "@a\nACGT\n+\nIIII\n");
   SequenceStream stream({directory / "a.fq"});

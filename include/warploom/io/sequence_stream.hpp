@@ -13,24 +13,29 @@
 namespace warploom::io {
 
 struct FastqFile;
+struct PackedPart;
 
 /// Whole records of FASTQ as they stand in a file, four lines each, LF behind the last. What is in them is
 /// not judged. It stays what it is while its stream goes on; several threads may read it at once.
 class FastqText {
  public:
+  /// Bytes; of one that is packed, as it is stored.
   std::size_t size() const { return size_; }
   /// Fills `to` with its bytes from `begin` on.
-  /// @throws BadInput (it has fewer; the file cannot be read, or is shorter now), Interrupted
+  /// @throws BadInput (it has fewer, or is packed; the file cannot be read, or is shorter now), Interrupted
   void read(std::size_t begin, std::span<char> to) const;
   /// Its letters as SequenceStream::next() gives them, in `memory`, which grows to size().
-  /// @return none where some of it is no record of four lines: next() is to read that
-  /// @throws as read()
+  /// Where it is packed, they are those of records that end in it, or in one that was asked before; so each
+  /// of a file's texts is asked once.
+  /// @return none where some of it is no record of four lines, or broken gzip: next() is to read that
+  /// @throws as read(); BadInput (it is packed, and was asked before)
   std::optional<std::string_view> letters(std::string& memory) const;
   int least_quality() const { return least_quality_; }  ///< of the stream
 
  private:
   friend class SequenceStream;
-  std::shared_ptr<const FastqFile> file_ = {};  // none: content_
+  std::shared_ptr<const PackedPart> packed_ = {};  // none: what follows
+  std::shared_ptr<const FastqFile> file_ = {};     // none: content_
   std::shared_ptr<const char[]> content_ = {};
   std::uint64_t begin_ = 0;  // in the file
   std::size_t size_ = 0;
@@ -71,10 +76,12 @@ class SequenceStream {
 
   /// The next FASTQ: some `size` bytes, more (up to sixteen times as many) where a record is longer; of one
   /// file. Plain files are not read yet, but for the ends of a record. An empty one: there was nothing more.
+  /// @param packed  texts of gzip whose members say how long they are come as they are stored, and are
+  ///                unpacked by who asks for their letters; the same for all of a file
   /// @return none: what comes is no such record, or rewind() could not undo this call, so that next() is to
   ///         read it, after rewind() if there was another one before
   /// @throws as next() (a file, gzip)
-  std::optional<FastqText> next_fastq(std::size_t size);
+  std::optional<FastqText> next_fastq(std::size_t size, bool packed = false);
   /// Goes back to the first letter of the first file, as after next_fastq() gave none.
   /// @throws BadInput (a pipe or a text)
   void rewind();
