@@ -4,6 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #if defined(__clang__)
 #define WARPLOOM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -18,6 +22,16 @@ constexpr std::size_t kVector = 64;
 /// Bit k of bits[at]: whether marks[64 * at + k], 0 or 1, is.
 void to_bits(const std::uint8_t* marks, std::size_t count, std::uint64_t* bits) {
   for (std::size_t at = 0; at < count / 64; ++at) {
+#if defined(__AVX512BW__)
+    const __m512i all = _mm512_loadu_si512(marks + 64 * at);
+    bits[at] = _mm512_test_epi8_mask(all, all);
+#elif defined(__AVX2__)
+    const auto half = [&](std::size_t begin) {
+      const auto* from = reinterpret_cast<const __m256i*>(marks + 64 * at + begin);
+      return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_slli_epi16(_mm256_loadu_si256(from), 7)));
+    };
+    bits[at] = half(0) | std::uint64_t{half(32)} << 32;
+#else
     std::uint64_t all = 0;
     for (unsigned byte = 0; byte < 8; ++byte) {
       std::uint64_t eight = 0;
@@ -25,6 +39,7 @@ void to_bits(const std::uint8_t* marks, std::size_t count, std::uint64_t* bits) 
       all |= (eight * 0x0102040810204080) >> 56 << (8 * byte);
     }
     bits[at] = all;
+#endif
   }
 }
 
@@ -85,6 +100,24 @@ void slide(std::uint32_t* values, std::size_t count, std::size_t window) {
   }
 }
 
+void find_changes(CutBlock& block, std::size_t count) {
+#if defined(__AVX512BW__)
+  for (std::size_t at = 0; at < count; at += 64) {
+    std::uint64_t bits = 0;
+    for (std::size_t some = 0; some < 64; some += 16) {
+      const std::uint32_t* least = block.least + at + some;
+      const __mmask16 differ =
+          _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(least), _mm512_loadu_si512(least + 1));
+      bits |= std::uint64_t{differ} << some;
+    }
+    block.changes[at / 64] = bits;
+  }
+#else
+  for (std::size_t at = 0; at < count; ++at) block.marks[at] = block.least[at] != block.least[at + 1];
+  to_bits(block.marks, count, block.changes);
+#endif
+}
+
 /// The places of bits that are set, in order; up to seven more are written. @return how many
 std::size_t places_of(const std::uint64_t* bits, std::size_t words, std::uint16_t* places) {
   std::size_t found = 0;
@@ -109,20 +142,20 @@ std::size_t places_of(const std::uint64_t* bits, std::size_t words, std::uint16_
 void find_runs(CutBlock& block, std::size_t words, std::size_t k) {
   std::uint64_t *none = block.no_base, *changes = block.changes;
   none[words] = ~std::uint64_t{0};
-  changes[words] = 0;
   for (std::size_t have = 1; have < k;) {
     const std::size_t step = std::min(have, k - have);
     for (std::size_t word = 0; word < words; ++word)
       none[word] |= none[word] >> step | none[word + 1] << (64 - step);
     have += step;
   }
-  std::uint64_t first[CutBlock::kRoom / 64], last[CutBlock::kRoom / 64], before = 0;
+  std::uint64_t first[CutBlock::kRoom / 64], last[CutBlock::kRoom / 64], before = 0, changed = 0;
   for (std::size_t word = 0; word < words; ++word) {
     const std::uint64_t whole = ~none[word], next = ~(none[word] >> 1 | none[word + 1] << 63),
-                        next_changes = changes[word] >> 1 | changes[word + 1] << 63;
-    first[word] = whole & (changes[word] | ~(whole << 1 | before));
+                        next_changes = changes[word];
+    first[word] = whole & (next_changes << 1 | changed | ~(whole << 1 | before));
     last[word] = whole & (next_changes | ~next);
     before = whole >> 63;
+    changed = next_changes >> 63;
   }
   block.runs = places_of(first, words, block.firsts);
   places_of(last, words, block.lasts);
@@ -135,9 +168,7 @@ void of_letters(CutBlock& block, std::size_t count, int k, int m) {
   encode(block, whole);
   order(block, whole, m);
   slide(block.least, whole, static_cast<std::size_t>(k - m + 1));
-  block.marks[0] = 0;
-  for (std::size_t at = 1; at < whole; ++at) block.marks[at] = block.least[at] != block.least[at - 1];
-  to_bits(block.marks, whole, block.changes);
+  find_changes(block, whole);
   find_runs(block, whole / 64, static_cast<std::size_t>(k));
 }
 
