@@ -22,10 +22,10 @@
 #include "count/kmer_listing.hpp"
 #include "count/kmer_resume.hpp"
 #include "count/kmer_sorting.hpp"
+#include "count/kmer_staging.hpp"
 #include "count/kmer_store.hpp"
 #include "count/kmer_tally.hpp"
 #include "count/kmer_word.hpp"
-#include "count/large_pages.hpp"
 #include "count/record_tally.hpp"
 #include "count/super_kmers.hpp"
 #include "warploom/core/error.hpp"
@@ -36,11 +36,11 @@
 namespace warploom::table {
 namespace {
 
-constexpr std::size_t kPiece = 1 << 22;     // letters that a thread takes at once
-constexpr std::size_t kText = 1 << 20;      // bytes of FASTQ that it takes at once
-constexpr std::size_t kStaged = 512;        // bytes that it gathers for a partition
-constexpr std::size_t kAhead = 64;          // words that are looked up together
-constexpr std::uint64_t kJudged = 1 << 14;  // records that tell whether most come once
+constexpr std::size_t kPiece = 1 << 22;      // letters that a thread takes at once
+constexpr std::size_t kText = 1 << 20;       // bytes of FASTQ that it takes at once
+constexpr std::uint64_t kWaiting = 1 << 28;  // bytes of blocks that all of them fill, at most
+constexpr std::size_t kAhead = 64;           // words that are looked up together
+constexpr std::uint64_t kJudged = 1 << 14;   // records that tell whether most come once
 
 /// As few as have tables that stay in a core's cache, so that their staging does, too.
 std::size_t partitions_for(const io::SequenceStream& sequences, const KmerOptions& options) {
@@ -48,48 +48,6 @@ std::size_t partitions_for(const io::SequenceStream& sequences, const KmerOption
   if (!bytes || options.most_memory > 0 || !options.resume.empty()) return 1024;
   return std::clamp<std::size_t>(std::bit_ceil(*bytes >> 18), 64, 1024);
 }
-
-/// What a thread has of records for each partition, before they are stored.
-class Staging {
- public:
-  Staging(KmerStore& store, int k)
-      : store_(store),
-        room_(SuperKmers::bytes(k, SuperKmers::kMostWords) + SuperKmers::kBehind + kStaged),
-        bytes_(room_ * store.partitions()),
-        have_(store.partitions()) {}
-
-  /// Something is to be added soon.
-  void prepare(std::size_t partition) const {
-    __builtin_prefetch(bytes_.data() + partition * room_ + have_[partition].bytes, 1);
-  }
-  template <class Write>
-  void add(std::size_t partition, unsigned words, std::size_t size, const Write& write) {
-    Have& have = have_[partition];
-    write(bytes_.data() + partition * room_ + have.bytes);
-    have.words += words;
-    have.bytes += static_cast<std::uint32_t>(size);
-    if (have.bytes >= kStaged) flush(partition);
-  }
-  void flush() {
-    for (std::size_t partition = 0; partition < have_.size(); ++partition) flush(partition);
-  }
-
- private:
-  struct Have {
-    std::uint32_t bytes = 0, words = 0;
-  };
-
-  void flush(std::size_t partition) {
-    const Have have = std::exchange(have_[partition], {});
-    if (have.bytes == 0) return;
-    store_.append(partition, {bytes_.data() + partition * room_, have.bytes}, have.words);
-  }
-
-  KmerStore& store_;
-  std::size_t room_;
-  LargeVector<char> bytes_;
-  std::vector<Have> have_;
-};
 
 /// Threads take pieces in turn: one reads, and unpacks, while the others cut what they have read.
 class Partitioning {
@@ -112,7 +70,7 @@ class Partitioning {
   }
   /// Stores pieces until there were so many in all. @return false where there was nothing more
   bool store_until(std::uint64_t pieces) {
-    on_threads([&](SuperKmers& cut, Staging& staging) {
+    on_threads([&](SuperKmers& cut, KmerStaging& staging) {
       std::string piece;
       while (true) {
         std::uint64_t more = 0;
@@ -137,7 +95,7 @@ class Partitioning {
   bool store_fastq() {
     if (sequences_.stored_taken() > 0) return false;  // rewind() would go back too far
     std::atomic<bool> other = false, some = false;
-    on_threads([&](SuperKmers& cut, Staging& staging) {
+    on_threads([&](SuperKmers& cut, KmerStaging& staging) {
       std::string memory;
       while (!other) {
         std::optional<io::FastqText> text;
@@ -164,12 +122,12 @@ class Partitioning {
   void on_threads(const Body& body) {
     parallel_for(threads(), [&](std::int64_t) {
       SuperKmers cut(k_, canonical_);
-      Staging staging(store_, k_);
+      KmerStaging staging(store_, k_, threads(), kWaiting);
       body(cut, staging);
       staging.flush();
     });
   }
-  void store(std::string_view letters, SuperKmers& cut, Staging& staging) const {
+  void store(std::string_view letters, SuperKmers& cut, KmerStaging& staging) const {
     const int bits = std::countr_zero(store_.partitions());
     const auto partition = [&](std::uint32_t minimiser) { return (minimiser * 0x85ebca6b) >> (32 - bits); };
     cut.of(

@@ -102,7 +102,7 @@ class KmerSorter {
   std::uint64_t bytes_in_file() const { return store_.bytes_in_file(); }
 
  private:
-  static constexpr std::size_t kRecords = 1 << 14;  // bytes that are stored at once
+  static constexpr std::size_t kRecords = KmerStore::kBlock / 2;  // bytes that are stored at once
 
   std::size_t bucket(W word) const {
     return bits_ == 0 ? 0 : static_cast<std::size_t>(word >> (2 * k_ - bits_));

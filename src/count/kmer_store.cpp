@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -34,25 +35,28 @@ bool take(std::string_view& text, T& value) {
 
 }  // namespace
 
-char* BlockPool::take() {
+std::vector<char*> BlockPool::take(std::size_t count) {
+  std::vector<char*> blocks;
+  blocks.reserve(count);
   const std::lock_guard lock(mutex_);
-  if (free_.empty()) {
-    std::unique_ptr<char[], Free> slab(static_cast<char*>(std::aligned_alloc(kPage, kSlab)));
-    if (!slab) throw std::bad_alloc();
+  for (; blocks.size() < count; free_.pop_back()) {
+    if (free_.empty()) {
+      std::unique_ptr<char[], Free> slab(static_cast<char*>(std::aligned_alloc(kPage, kSlab)));
+      if (!slab) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-    ::madvise(slab.get(), kSlab, MADV_HUGEPAGE);
+      ::madvise(slab.get(), kSlab, MADV_HUGEPAGE);
 #endif
-    slabs_.push_back(std::move(slab));
-    for (std::size_t at = kSlab / kStride; at-- > 0;) free_.push_back(slabs_.back().get() + at * kStride);
+      slabs_.push_back(std::move(slab));
+      for (std::size_t at = kSlab / kStride; at-- > 0;) free_.push_back(slabs_.back().get() + at * kStride);
+    }
+    blocks.push_back(free_.back());
   }
-  char* const block = free_.back();
-  free_.pop_back();
-  return block;
+  return blocks;
 }
 
-void BlockPool::give(char* block) {
+void BlockPool::give(std::span<char* const> blocks) {
   const std::lock_guard lock(mutex_);
-  free_.push_back(block);
+  free_.insert(free_.end(), blocks.begin(), blocks.end());
 }
 
 void KmerStore::fail(const char* what, int error) const {
@@ -71,10 +75,23 @@ KmerStore::KmerStore(std::size_t partitions, std::uint64_t most_memory, std::fil
       scratch_(scratch.empty() ? std::filesystem::temp_directory_path() : std::move(scratch)) {}
 
 KmerStore::~KmerStore() {
-  for (Partition& partition : partitions_)
-    for (Block& block : partition.blocks)
-      if (block.bytes != nullptr) pool_->give(block.bytes);
+  for (Partition& partition : partitions_) give_back(partition);
   if (file_ >= 0) ::close(file_);
+}
+
+void KmerStore::give_back(Partition& partition) {
+  std::vector<char*> blocks;
+  for (const Block& block : partition.blocks) blocks.push_back(block.bytes);
+  partition.blocks = {};
+  pool_->give(blocks);
+}
+
+void KmerStore::adopt(std::size_t partition, std::span<char> block, std::uint64_t words) {
+  Partition& to = partitions_[partition];
+  const std::lock_guard lock(to.mutex);
+  to.words += words;
+  to.bytes += block.size();
+  to.blocks.push_back({block.data(), block.size()});
 }
 
 void KmerStore::append(std::size_t partition, std::span<const char> records, std::uint64_t words) {
@@ -86,7 +103,7 @@ void KmerStore::append(std::size_t partition, std::span<const char> records, std
     if (most_memory_ > 0 && !to.blocks.empty() && in_memory_ + kBlock > most_memory_) {
       put_aside(to);
     } else {
-      to.blocks.push_back({pool_->take(), 0});
+      to.blocks.push_back({pool_->take(1).front(), 0});
       in_memory_ += kBlock;
     }
   }
@@ -143,7 +160,7 @@ std::string KmerStore::checkpoint() {
   for (Partition& partition : partitions_)
     for (; !partition.blocks.empty(); partition.blocks.pop_back(), in_memory_ -= kBlock) {
       if (partition.blocks.back().used > 0) put_aside(partition);
-      pool_->give(partition.blocks.back().bytes);
+      pool_->give(std::array{partition.blocks.back().bytes});
     }
   if (::fdatasync(file_) != 0) fail("write", errno);
   std::string text;

@@ -18,11 +18,11 @@ namespace warploom::table {
 /// went into getting them. From any thread; what is given back is there for the next, until this is gone.
 class BlockPool {
  public:
-  static constexpr std::size_t kBlock = 1 << 15;
+  static constexpr std::size_t kBlock = 1 << 13;
   static constexpr std::size_t kBehind = 32;  // bytes of it behind a block
 
-  char* take();
-  void give(char* block);
+  std::vector<char*> take(std::size_t count);
+  void give(std::span<char* const> blocks);
 
  private:
   static constexpr std::size_t kPage = 1 << 21, kSlab = 2 * kPage, kStride = kBlock + 64;
@@ -57,10 +57,17 @@ class KmerStore {
   /// part
   bool restore(std::string_view checkpoint);
 
+  static constexpr std::size_t kBlock = BlockPool::kBlock;
   static constexpr std::size_t kBehind = BlockPool::kBehind;
 
   std::size_t partitions() const { return partitions_.size(); }
-  /// Appends whole records. @throws BadInput (the file: no such folder, disk full), OutOfMemory
+  bool keeps_all() const { return most_memory_ == 0 && named_.empty(); }  ///< in memory
+  /// Blocks to be filled with whole records, where it keeps all. Each is for adopt() or give_blocks().
+  std::vector<char*> take_blocks(std::size_t count) { return pool_->take(count); }
+  void give_blocks(std::span<char* const> blocks) { pool_->give(blocks); }
+  void adopt(std::size_t partition, std::span<char> block, std::uint64_t words);
+  /// Appends whole records, at most kBlock bytes. @throws BadInput (the file: no such folder, disk full),
+  /// OutOfMemory
   void append(std::size_t partition, std::span<const char> records, std::uint64_t words);
   std::uint64_t words(std::size_t partition) const { return partitions_[partition].words; }
   /// Calls take(records) for spans of whole records, behind which kBehind bytes more can be read, and forgets
@@ -69,11 +76,8 @@ class KmerStore {
   void drain(std::size_t partition, const Take& take) {
     Partition& from = partitions_[partition];
     for (const Extent& extent : from.in_file) take(std::span<const char>(read(extent)).first(extent.bytes));
-    for (Block& block : from.blocks) {
-      take(std::span<const char>(block.bytes, block.used));
-      pool_->give(std::exchange(block.bytes, nullptr));
-    }
-    from.blocks = {};
+    for (const Block& block : from.blocks) take(std::span<const char>(block.bytes, block.used));
+    give_back(from);
     from.in_file = {};
     from.words = 0;
   }
@@ -90,7 +94,6 @@ class KmerStore {
   std::uint64_t bytes_in_file() const { return in_file_; }
 
  private:
-  static constexpr std::size_t kBlock = BlockPool::kBlock;
   static constexpr std::size_t kMostExtent = 1 << 16;  // that a checkpoint may have
   struct Block {
     char* bytes = nullptr;  // of pool_
@@ -110,6 +113,7 @@ class KmerStore {
   };
 
   void put_aside(Partition& partition);
+  void give_back(Partition& partition);
   [[noreturn]] void fail(const char* what, int error) const;
   std::vector<char> read(const Extent& extent) const;
 
