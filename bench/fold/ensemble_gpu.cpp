@@ -9,7 +9,11 @@
 //
 // --cpu 1 also sums each case once on all threads of the CPU and says the largest differences.
 //
-//   gpu_bench_fold_ensemble [--cpu 1] [--rounds N] [--fasta FILE] [--json FILE] [--only NAME] [--ceiling T]
+// --list FILE writes the ensemble of --fasta's sequence as `warploom fold --ensemble --json` does, for
+// linear_partition.py.
+//
+//   gpu_bench_fold_ensemble [--cpu 1] [--rounds N] [--fasta FILE [--list FILE]] [--json FILE] [--only NAME]
+//                           [--ceiling T]
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -74,7 +78,21 @@ Json against_the_cpu(const Case& one, const std::vector<Ensemble>& gpu) {
           {"unpaired_differ", unpaired}};
 }
 
-Json measure(const Case& one, const Weights& weights, int rounds, bool cpu, double ceiling) {
+void write_list(const std::string& path, const Ensemble& ensemble, double seconds) {
+  Json pairs = Json::array();
+  for (const PairProbability& pair : ensemble.pairs) pairs.push_back({pair.i, pair.j, pair.probability});
+  const Json record = {
+      {"ensemble",
+       {{"energy", ensemble.energy}, {"pairs", std::move(pairs)}, {"unpaired", ensemble.unpaired}}}};
+  std::ofstream(path) << Json{{"device", cuda_devices().devices.front().name},
+                              {"seconds", seconds},
+                              {"records", Json::array({record})}}
+                             .dump()
+                      << '\n';
+}
+
+Json measure(const Case& one, const Weights& weights, int rounds, bool cpu, double ceiling,
+             const std::string& list) {
   std::vector<double> wall, inside, ends, outside, read, prepare, results;
   std::size_t pairs = 0;
   Json beside;
@@ -86,6 +104,7 @@ Json measure(const Case& one, const Weights& weights, int rounds, bool cpu, doub
     if (round == 0) {
       for (const Ensemble& ensemble : all) pairs += ensemble.pairs.size();
       if (cpu) beside = against_the_cpu(one, all);
+      if (!list.empty()) write_list(list, all.front(), seconds);
       if (seconds > 2) rounds = std::min(rounds, 1);
       continue;
     }
@@ -131,13 +150,15 @@ int run(int argc, char** argv) {
   int rounds = 3;
   bool cpu = false;
   double ceiling = 67;
-  std::string fasta, json, only;
+  std::string fasta, json, only, listed;
   for (int k = 1; k + 1 < argc; k += 2) {
     const std::string_view name = argv[k];
     if (name == "--rounds")
       rounds = std::atoi(argv[k + 1]);
     else if (name == "--fasta")
       fasta = argv[k + 1];
+    else if (name == "--list")
+      listed = argv[k + 1];
     else if (name == "--json")
       json = argv[k + 1];
     else if (name == "--only")
@@ -161,7 +182,8 @@ int run(int argc, char** argv) {
   const auto add = [&](const std::string& name, const EnsembleOptions& options, bool compare,
                        auto sequences) {
     if (!only.empty() && !name.starts_with(only)) return;
-    list.push_back(measure({name, sequences(), options}, weights, rounds, cpu && compare, ceiling));
+    list.push_back(measure({name, sequences(), options}, weights, rounds, cpu && compare, ceiling,
+                           name == "virus" ? listed : std::string()));
     if (!json.empty())
       std::ofstream(json) << Json{{"device", cuda_devices().devices.front().name},
                                   {"start_ms", start * 1e3},
@@ -173,13 +195,13 @@ int run(int argc, char** argv) {
   const EnsembleOptions energies{.probabilities = false}, all{.cutoff = 1e-6},
       unpaired{.cutoff = 1, .gamma = 0}, pairs{.cutoff = 1e-6, .gamma = 0};
   add("256 x 900, energies", energies, true, [] { return random_sequences(256, 900, 3); });
-  add("256 x 900", all, true, [] { return random_sequences(256, 900, 3); });
   add("256 x 900, pairs alone", pairs, false, [] { return random_sequences(256, 900, 3); });
   if (!fasta.empty()) {
     add("virus, energy", energies, false, [&] { return std::vector{read_fasta(fasta)}; });
     add("virus", pairs, false, [&] { return std::vector{read_fasta(fasta)}; });
   }
   add("1,000,000 x 100, unpaired", unpaired, false, [] { return random_sequences(1'000'000, 100, 6); });
+  add("256 x 900", all, true, [] { return random_sequences(256, 900, 3); });
   add("1 x 1,000", all, true, [] { return random_sequences(1, 1'000, 7); });
   add("1 x 4,000", all, true, [] { return random_sequences(1, 4'000, 11); });
   add("20,000 x 100", all, true, [] { return random_sequences(20'000, 100, 6); });

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -38,6 +39,9 @@ void for_each_of(std::int64_t count, const Body& body) {
 /// Sequences up to this length are summed at their ends by a warp each where there are many of them.
 constexpr std::int64_t kOfAWarp = 600, kManyShort = 1'024;
 
+/// Pairs that are expected of a base, at most: then one copy takes them to the host.
+constexpr std::uint64_t kPairsOfABase = 32;
+
 /// Sequences that are on the GPU together, from their codes to their results.
 struct Part {
   std::span<const std::size_t> places = {};  // of the sequences
@@ -45,7 +49,6 @@ struct Part {
   SumLaunch launch = {};
   DeviceBuffer device = {}, pairs = {};
   PinnedBuffer host = {};
-  std::vector<ListedPair> listed = {};
   // In `host`, once all is done.
   const SumTotal* totals = nullptr;
   const ReadStrip* strips = nullptr;
@@ -55,7 +58,8 @@ struct Part {
   CudaStream stream = make_stream();
   CudaEvent begun = make_event(), inside = make_event(), ends = make_event(), outside = make_event(),
             read = make_event();
-  WaitAtEnd wait = WaitAtEnd(stream.get());  // the last member: before the memory is released
+  std::optional<PinnedPair> way = std::nullopt;  // of pairs to the host
+  WaitAtEnd wait = WaitAtEnd(stream.get());      // the last member: before the memory is released
 };
 
 /// What is written before a launch, whose other arrays SumLaunch has.
@@ -211,7 +215,7 @@ class Batch {
       part.totals = carver.take<SumTotal>(count);
       part.strips = carver.take<ReadStrip>(tasks);
       part.unpaired = carver.take<double>(layout.columns);
-      part.pair_places = carver.take<std::uint64_t>(tasks);
+      part.pair_places = carver.take<std::uint64_t>(tasks + 1);
       auto* const codes = carver.take<std::uint8_t>(layout.codes);
       return std::tuple(codes, carver.take<Mark>(marks ? layout.codes : 0), carver.used());
     };
@@ -249,6 +253,10 @@ class Batch {
            static_cast<std::size_t>(layout.columns) * sizeof(double));
     }
     record(part, part.read);
+    // Pinned memory takes long to be had, so while the GPU computes.
+    if (options_.probabilities && !part.way)
+      part.way.emplace(stream,
+                       static_cast<std::uint64_t>(layout.columns) * kPairsOfABase * sizeof(ListedPair));
     if (times_ != nullptr) times_->prepare += seconds_since(begin);
   }
 
@@ -270,13 +278,17 @@ class Batch {
   void finish(Part& part) {
     wait(part, part.read);
     const auto begin = Clock::now();
-    const ListedPair* pairs = options_.probabilities ? list(part) : nullptr;
-    std::vector<std::size_t> first_tasks;
-    for (std::size_t task = 0; task < part.layout.tasks.size(); ++task)
-      if (part.layout.tasks[task].strip == 0) first_tasks.push_back(task);
-    for_each_of(std::ssize(part.places), [&](std::int64_t k) {
-      take(part, static_cast<std::size_t>(k), first_tasks[static_cast<std::size_t>(k)], pairs);
-    });
+    const std::vector<std::size_t> first_tasks =
+        options_.probabilities ? list(part) : std::vector<std::size_t>{};
+    const auto each = [&](const auto& body) {
+      for_each_of(std::ssize(part.places), [&](std::int64_t k) { body(static_cast<std::size_t>(k)); });
+    };
+    each([&](std::size_t k) { take(part, k, first_tasks); });
+    if (options_.probabilities) {
+      take_pairs(part, first_tasks);
+      // Pairs that are asked for are listed, and no others, unless a structure may have them.
+      if (options_.gamma > 0 || options_.cutoff > .5) each([&](std::size_t k) { end(part, k); });
+    }
     if (times_ == nullptr) return;
     times_->inside += seconds_between(part.begun, part.inside);
     times_->ends += seconds_between(part.inside, part.ends);
@@ -285,67 +297,77 @@ class Batch {
     times_->results += seconds_since(begin);
   }
 
-  /// The pairs that are wanted, each strip's in their order.
-  const ListedPair* list(Part& part) const {
+  /// Where each strip's pairs begin, and the GPU lists them. The first task of each sequence, and their end.
+  std::vector<std::size_t> list(Part& part) const {
     std::uint64_t count = 0;
     const std::size_t tasks = part.layout.tasks.size();
-    for (std::size_t task = 0; task < tasks; ++task)
+    std::vector<std::size_t> first_tasks;
+    first_tasks.reserve(part.places.size() + 1);
+    for (std::size_t task = 0; task < tasks; ++task) {
+      if (part.layout.tasks[task].strip == 0) first_tasks.push_back(task);
       part.pair_places[task] = count, count += part.strips[task].count;
-    if (count == 0) return nullptr;
+    }
+    first_tasks.push_back(tasks);
+    part.pair_places[tasks] = count;
+    if (count == 0) return first_tasks;
     part.pairs.reserve(count * sizeof(ListedPair));
     part.launch.pairs = reinterpret_cast<ListedPair*>(part.pairs.memory.get());
-    if (part.listed.size() < count) part.listed = std::vector<ListedPair>(count);
-    ListedPair* const listed = part.listed.data();
     copy(part, const_cast<std::uint64_t*>(part.launch.pair_places), part.pair_places,
          tasks * sizeof(std::uint64_t));
     launch_list(part.launch, part.stream.get());
-    PinnedPair(part.stream.get(), count * sizeof(ListedPair))
-        .download(part.launch.pairs, count,
-                  [&](std::uint64_t begin, const ListedPair* from, std::uint64_t some) {
-                    std::copy_n(from, some, listed + begin);
-                  });
-    for_each_of(static_cast<std::int64_t>(tasks), [&](std::int64_t task) {
-      ListedPair* const first = listed + part.pair_places[task];
-      std::sort(first, first + part.strips[task].count, [](const ListedPair& a, const ListedPair& b) {
-        return std::tie(a.i, a.j) < std::tie(b.i, b.j);
-      });
-    });
-    return listed;
+    return first_tasks;
   }
 
-  /// The results of one, whose strips are tasks from one on.
-  void take(const Part& part, std::size_t k, std::size_t first_task, const ListedPair* pairs) {
+  /// The results of one but for its pairs, for which there is room then.
+  void take(const Part& part, std::size_t k, std::span<const std::size_t> first_tasks) {
     const SumSequence& s = part.layout.sequences[k];
     const SumTotal& total = part.totals[k];
     Ensemble& out = all_[part.places[k]];
     out.kt = weights_.kt();
     out.energy = -out.kt * (std::log(total.number) + static_cast<double>(total.exponent) * std::numbers::ln2);
     if (!options_.probabilities) return;
-    const auto n = static_cast<std::size_t>(s.n);
     out.unpaired.assign(part.unpaired + s.columns + 1, part.unpaired + s.columns + 1 + s.n);
-    out.centroid.assign(n, '.');
-    std::vector<PairProbability> all;
-    std::size_t count = 0;
+    out.centroid.assign(static_cast<std::size_t>(s.n), '.');
     double differ = 0;
-    for (std::size_t task = first_task; task < first_task + static_cast<std::size_t>(s.strips); ++task) {
+    for (std::size_t task = first_tasks[k]; task < first_tasks[k + 1]; ++task)
       differ += part.strips[task].differ, out.centroid_distance += part.strips[task].centroid;
-      count += part.strips[task].count;
-    }
     out.diversity = 2 * differ;
-    all.reserve(count);
-    // The strips' pairs lie one behind the other.
-    const ListedPair* const begin = pairs + (count == 0 ? 0 : part.pair_places[first_task]);
-    for (const ListedPair& pair : std::span(begin, count)) {
-      if (pair.probability > .5)
-        out.centroid[static_cast<std::size_t>(pair.i - 1)] = '(',
-                                                       out.centroid[static_cast<std::size_t>(pair.j - 1)] =
-                                                           ')';
-      all.push_back({pair.i, pair.j, pair.probability});
-    }
+    out.pairs.resize(part.pair_places[first_tasks[k + 1]] - part.pair_places[first_tasks[k]]);
+  }
+
+  /// The list of pairs, to the sequences that they are of.
+  void take_pairs(Part& part, std::span<const std::size_t> first_tasks) {
+    const std::uint64_t all = part.pair_places[first_tasks.back()];
+    if (all == 0) return;
+    const auto place = [&](std::size_t k) { return part.pair_places[first_tasks[k]]; };
+    part.way->download(
+        part.launch.pairs, all, [&](std::uint64_t begin, const ListedPair* from, std::uint64_t count) {
+          const auto after = std::ranges::upper_bound(
+              first_tasks, begin, {}, [&](std::size_t task) { return part.pair_places[task]; });
+          std::size_t k = static_cast<std::size_t>(after - first_tasks.begin()) - 1;
+          for (const std::uint64_t end = begin + count; begin < end; ++k) {
+            Ensemble& out = all_[part.places[k]];
+            const std::uint64_t until = std::min(end, place(k + 1)), first = begin - place(k);
+            for (PairProbability& pair : std::span(out.pairs).subspan(first, until - begin)) {
+              pair = {from->i, from->j, from->probability};
+              if (pair.probability > .5)  // two bases of no other such pair, so of no other thread
+                out.centroid[static_cast<std::size_t>(pair.i - 1)] = '(',
+                                                               out.centroid[static_cast<std::size_t>(
+                                                                   pair.j - 1)] = ')';
+              ++from;
+            }
+            begin = until;
+          }
+        });
+  }
+
+  /// The structure of greatest accuracy, for which more pairs are listed than are asked for.
+  void end(const Part& part, std::size_t k) {
+    Ensemble& out = all_[part.places[k]];
     if (options_.gamma > 0)
-      std::tie(out.mea, out.accuracy) = most_accurate(all, out.unpaired, options_.gamma);
-    std::erase_if(all, [&](const PairProbability& pair) { return !(pair.probability >= options_.cutoff); });
-    out.pairs = std::move(all);
+      std::tie(out.mea, out.accuracy) = most_accurate(out.pairs, out.unpaired, options_.gamma);
+    std::erase_if(out.pairs,
+                  [&](const PairProbability& pair) { return !(pair.probability >= options_.cutoff); });
   }
 
   std::span<const std::string> sequences_, constraints_;

@@ -132,15 +132,14 @@ class InsideStrip : public SumStrip<false> {
     bases_of(j, q);
     const OuterSums& outer = result_of(q);
     const bool pairs = may_pair(j, q);
+    const Few weights = few(pairs, q);
     take(j, q);
     double b = 0;
     if (half_ == 0) {
-      b = thin_loops(j, outer);
-      if (pairs) b += stacks(j, q);
+      b = thin_loops(j, outer) + few_loops(j, weights);
     } else {
-      double part = thick_loops(j, outer);
-      if (pairs) part += small_loops(j, q) + absolute_ * hairpin(j, outer);
-      shared_.partial[0][q_] = part;
+      const double closed = pairs ? absolute_ * hairpin(j, outer) : 0;
+      shared_.partial[0][q_] = closed + thick_loops(j, outer) + few_loops(j, weights);
     }
     __syncthreads();
 
@@ -163,9 +162,8 @@ class InsideStrip : public SumStrip<false> {
     __syncthreads();
 
     // M2: of rows of the strip, and of columns of the tile
-    double m2 = 0;
-#pragma unroll
-    for (int x = 0; x < 32; ++x) m2 += own_m_[x] * shared_.column[32 * half_ + x];
+    double m2 = own_rows();
+#pragma unroll 4
     for (int x = half_; x + kLeastApart <= c; x += 2) m2 += shared_.near[c][x] * shared_.sums[x][q_];
     if (half_ == 1) shared_.partial[1][q_] = m2;
     __syncthreads();

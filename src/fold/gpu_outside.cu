@@ -135,11 +135,13 @@ class OutsideStrip : public SumStrip<true> {
     const InnerSums& inner = result_of(q);
     const bool far = j - i_ >= kLeastApart;  // enough for a loop
     const double b = half_ == 0 && far ? l_.b[own(j) + r_] : 0;
+    const Few weights = few(far && (pairs_with_ >> q[1] & 1) != 0, q);
     take(y, q);
     double part = 0, one = 0;
     if (half_ == 0) {
       // M, and sums of two stems and more, which go into M and into the multiloop that (i - 1, j + 1) closes
       double m = shared_.sums[c + 1][r_];
+#pragma unroll 4
       for (int x = c + 1 + kLeastApart; x <= last - begin; ++x)
         m += shared_.near[c][x] * shared_.sums[x + 1][r_];
       if (!far) m = 0;
@@ -148,19 +150,13 @@ class OutsideStrip : public SumStrip<true> {
       l_.split[own(j) + r_] = split;
       one = with_those_behind(m);
       if (warp_ == 1 && lane_ == 0) shared_.top = one;
-      part = thin_loops(y, inner);
-      if (b != 0) part += stacks(y, q);
+      part = thin_loops(y, inner) + few_loops(y, weights);
     } else {
-      part = thick_loops(y, inner);
-      if (far && (pairs_with_ >> q[1] & 1) != 0) part += small_loops(y, q);
-      shared_.partial[0][q_] = part;
-      part = 0;
+      shared_.partial[0][q_] = thick_loops(y, inner) + few_loops(y, weights);
     }
     __syncthreads();
 
-    double m1 = 0;
-#pragma unroll
-    for (int x = 0; x < 32; ++x) m1 += own_m_[x] * shared_.column[32 * half_ + x];
+    double m1 = own_rows();
     if (half_ == 1) {
       shared_.partial[1][q_] = m1;
       hand_generic(y, j);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "warploom/core/error.hpp"
 
@@ -27,27 +28,31 @@ void put_special(const SpecialLoopsOf<double>& loops, std::size_t letters, doubl
   }
 }
 
-/// Digits of base 5, the first base first.
-struct Letters {
-  int count, code;
-  int operator[](int k) const {
-    int rest = code;
-    for (int power = count - 1 - k; power > 0; --power) rest /= kBases;
-    return rest % kBases;
-  }
-};
+/// Of all numbers of so many digits of base 5, the digits, the first base first.
+template <int kCount, std::size_t kAll>
+consteval std::array<std::array<Base, kCount>, kAll> all_letters() {
+  std::array<std::array<Base, kCount>, kAll> all{};
+  for (std::size_t code = 0; code < kAll; ++code)
+    for (std::size_t k = kCount, rest = code; k > 0; --k, rest /= kBases)
+      all[code][k - 1] = static_cast<Base>(rest % kBases);
+  return all;
+}
+constexpr auto kLetters4 = all_letters<4, kQuads>();
 
 /// Loops of a table of four unpaired bases at most: of b_j and on, and b_i and on.
 template <int kRight, int kLeft, std::size_t R, std::size_t L, class Of>
 void put_small(const Loops& loops, double (&table)[R][L], const Of& of) {
+  static constexpr auto kRights = all_letters<kRight, R>();
+  static constexpr auto kLefts = all_letters<kLeft, L>();
+  const auto closing = [&](Base i, Base j) {
+    const int type = loops.pair(i, j);
+    return type != 0 && loops.closes(type) ? type : 0;
+  };
   for (std::size_t right = 0; right < R; ++right)
     for (std::size_t left = 0; left < L; ++left) {
-      const Letters r{kRight, static_cast<int>(right)}, l{kLeft, static_cast<int>(left)};
-      const auto base = [](int code) { return static_cast<Base>(code); };
-      const int outer = loops.pair(base(l[0]), base(r[0])),
-                inner = loops.pair(base(r[kRight - 1]), base(l[kLeft - 1]));
-      const bool there = outer != 0 && inner != 0 && loops.closes(outer) && loops.closes(inner);
-      table[right][left] = there ? of(outer, inner, l, r) : 0;
+      const auto &r = kRights[right], &l = kLefts[left];
+      const int outer = closing(l.front(), r.front()), inner = outer == 0 ? 0 : closing(r.back(), l.back());
+      table[right][left] = inner == 0 ? 0 : of(outer, inner, l, r);
     }
 }
 
@@ -100,21 +105,21 @@ std::unique_ptr<SumTables> make_sum_tables(const Weights& weights) {
   const Weights::Numbers& w = weights.numbers();
   auto t = std::make_unique_for_overwrite<SumTables>();
   for (int k = 0; k < kQuads; ++k) {
-    const Letters letters{4, k};
-    const auto digit = [&](int place) { return static_cast<Base>(letters[place]); };
-    t->outer[k] = outer_sums(weights, digit(0), digit(1), digit(2), digit(3));
-    t->inner[k] = inner_sums(weights, digit(0), digit(1), digit(2), digit(3));
-    t->bulge_one[k] = bulge_one(weights, digit(0), digit(1), digit(2), digit(3));
+    const auto [first, second, third, fourth] = kLetters4[static_cast<std::size_t>(k)];
+    t->outer[k] = outer_sums(weights, first, second, third, fourth);
+    t->inner[k] = inner_sums(weights, first, second, third, fourth);
+    t->bulge_one[k] = bulge_one(weights, first, second, third, fourth);
   }
-  put_small<3, 3>(loops, t->one_one,
-                  [&](int outer, int inner, auto l, auto r) { return w.int11[outer][inner][l[1]][r[1]]; });
-  put_small<4, 3>(loops, t->one_two, [&](int outer, int inner, auto l, auto r) {
+  put_small<3, 3>(loops, t->one_one, [&](int outer, int inner, const auto& l, const auto& r) {
+    return w.int11[outer][inner][l[1]][r[1]];
+  });
+  put_small<4, 3>(loops, t->one_two, [&](int outer, int inner, const auto& l, const auto& r) {
     return w.int21[outer][inner][l[1]][r[2]][r[1]];
   });
-  put_small<3, 4>(loops, t->two_one, [&](int outer, int inner, auto l, auto r) {
+  put_small<3, 4>(loops, t->two_one, [&](int outer, int inner, const auto& l, const auto& r) {
     return w.int21[inner][outer][r[1]][l[1]][l[2]];
   });
-  put_small<4, 4>(loops, t->two_two, [&](int outer, int inner, auto l, auto r) {
+  put_small<4, 4>(loops, t->two_two, [&](int outer, int inner, const auto& l, const auto& r) {
     return w.int22[outer][inner][l[1]][l[2]][r[2]][r[1]];
   });
   put_special(w.triloops, 5, t->triloops);

@@ -205,6 +205,14 @@ class Reader {
       if (p != 0) use(j, p);
     }
   }
+  template <class Use>
+  __device__ void each_of_a_quarter(const Use& use) const {
+    const int first = i_ - row_, columns = (s_.n - first + kParts) / kParts, begin = first + part_ * columns;
+    for (int j = begin; j < min(begin + columns, s_.n + 1); ++j) {
+      const double p = j - i_ >= kLeastApart ? p_[std::int64_t{j - first} * kStripRows] : 0;
+      if (p != 0) use(j, p);
+    }
+  }
   __device__ bool is_listed(int j, double p, const SumChoice& choice) const {
     return p >= choice.cutoff || p > .5 || 2 * choice.gamma * p > unpaired_[i_] + unpaired_[j];
   }
@@ -269,16 +277,25 @@ __global__ void __launch_bounds__(kReaders) count_pairs(const __grid_constant__ 
   if (count != 0) atomicAdd(&launch.read[blockIdx.x].count, count);
 }
 
-/// They themselves, in no order within a strip.
+/// They themselves, in the order of their rows and columns: a thread has a row of a quarter of the columns.
 __global__ void __launch_bounds__(kReaders) list_pairs(const __grid_constant__ SumLaunch launch) {
-  __shared__ std::uint32_t listed;
+  __shared__ std::uint32_t listed[2][kReaders];
   if (*launch.stopped != 0) return;
-  if (threadIdx.x == 0) listed = 0;
-  __syncthreads();
   const Reader reader(launch, launch.tasks[blockIdx.x]);
   ListedPair* const to = launch.pairs + launch.pair_places[blockIdx.x];
-  reader.each([&](int j, double p) {
-    if (reader.is_listed(j, p, launch.choice)) to[atomicAdd(&listed, 1U)] = {reader.i_, j, p};
+  std::uint32_t count = 0;
+  reader.each_of_a_quarter([&](int j, double p) { count += reader.is_listed(j, p, launch.choice) ? 1 : 0; });
+  const int place = reader.row_ * kParts + reader.part_;
+  int now = 0;
+  listed[now][place] = count;
+  __syncthreads();
+  for (int step = 1; step < kReaders; step *= 2, now ^= 1) {
+    listed[now ^ 1][place] = listed[now][place] + (place >= step ? listed[now][place - step] : 0);
+    __syncthreads();
+  }
+  std::uint32_t at = listed[now][place] - count;
+  reader.each_of_a_quarter([&](int j, double p) {
+    if (reader.is_listed(j, p, launch.choice)) to[at++] = {reader.i_, j, p};
   });
 }
 

@@ -213,44 +213,52 @@ class SumStrip {
   /// Bulges and loops with one base on a side; the first half's.
   __device__ double thin_loops(int y, const Result& result) const {
     const SumRings& rings = shared_.rings;
-    double bulge = 0, one_n = 0;
+    double bulge[2] = {}, one_n[2] = {};  // two sums each: one after another takes long
     const double *along = rings.wide_end[(y - 1) & 1] + q_ + 1,
                  *along_one = rings.wide_one_n[(y - 2) & 3] + q_;
 #pragma unroll
     for (int u = 2; u <= kMaxLoop; ++u)
-      bulge += l_.sizes.bulge[u] * (along[u] + rings.end[(y - 1 - u) & 31][q_ + 1]);
+      bulge[u % 2] += l_.sizes.bulge[u] * (along[u] + rings.end[(y - 1 - u) & 31][q_ + 1]);
 #pragma unroll
     for (int u = 4; u <= kMaxLoop; ++u)
-      one_n += l_.sizes.one_n[u] * (along_one[u] + rings.one_n[(y - u) & 31][q_ + 2]);
-    return bulge * result.end + one_n * result.interior_1n;
+      one_n[u % 2] += l_.sizes.one_n[u] * (along_one[u] + rings.one_n[(y - u) & 31][q_ + 2]);
+    return (bulge[0] + bulge[1]) * result.end + (one_n[0] + one_n[1]) * result.interior_1n;
   }
-  /// Stacks and bulges of one base.
-  __device__ double stacks(int y, const int (&q)[5]) const {
+  /// What stacks and bulges of one base weigh, or loops that a table has whole, by half of the block: asked
+  /// for before what does not need them. 0 where there is no pair.
+  struct Few {
+    double first = 0, second = 0, third = 0, fourth = 0;
+  };
+  __device__ Few few(bool pairs, const int (&q)[5]) const {
     const SumTables& t = *l_.tables;
-    const auto &last = shared_.rings.pair[(y - 1) & 3], &second = shared_.rings.pair[(y - 2) & 3];
-    const double stack = kOutside ? t.outer[quad(q[2], q[1], p_[2], p_[1])].stack
-                                  : t.outer[quad(q[1], q[2], p_[1], p_[2])].stack;
-    const double left =
-        kOutside ? t.bulge_one[quad(q[2], q[1], p_[3], p_[1])] : t.bulge_one[quad(q[1], q[2], p_[1], p_[3])];
-    const double right =
-        kOutside ? t.bulge_one[quad(q[3], q[1], p_[2], p_[1])] : t.bulge_one[quad(q[1], q[3], p_[1], p_[2])];
-    return last[q_ + 1] * stack + last[q_ + 2] * left + second[q_ + 1] * right;
-  }
-  /// Loops that a table has whole.
-  __device__ double small_loops(int y, const int (&q)[5]) const {
-    const SumTables& t = *l_.tables;
-    const auto &second = shared_.rings.pair[(y - 2) & 3], &third = shared_.rings.pair[(y - 3) & 3];
+    Few w;
+    if (!pairs) return w;
+    if (half_ == 0) {
+      w.first = kOutside ? t.outer[quad(q[2], q[1], p_[2], p_[1])].stack
+                         : t.outer[quad(q[1], q[2], p_[1], p_[2])].stack;
+      w.second = t.bulge_one[kOutside ? quad(q[2], q[1], p_[3], p_[1]) : quad(q[1], q[2], p_[1], p_[3])];
+      w.third = t.bulge_one[kOutside ? quad(q[3], q[1], p_[2], p_[1]) : quad(q[1], q[3], p_[1], p_[2])];
+      return w;
+    }
     const int r3 = kOutside ? triple(q[3], q[2], q[1]) : triple(q[1], q[2], q[3]);
     const int r4 = kOutside ? quad(q[4], q[3], q[2], q[1]) : quad(q[1], q[2], q[3], q[4]);
     const int l3 = kOutside ? triple(p_[3], p_[2], p_[1]) : triple(p_[1], p_[2], p_[3]);
     const int l4 = kOutside ? quad(p_[4], p_[3], p_[2], p_[1]) : quad(p_[1], p_[2], p_[3], p_[4]);
-    return second[q_ + 2] * t.one_one[r3][l3] + third[q_ + 2] * t.one_two[r4][l3] +
-           second[q_ + 3] * t.two_one[r3][l4] + third[q_ + 3] * t.two_two[r4][l4];
+    w.first = t.one_one[r3][l3], w.second = t.one_two[r4][l3];
+    w.third = t.two_one[r3][l4], w.fourth = t.two_two[r4][l4];
+    return w;
+  }
+  __device__ double few_loops(int y, const Few& w) const {
+    const auto& pair = shared_.rings.pair;
+    const auto &second = pair[(y - 2) & 3], &other = pair[(half_ == 0 ? y - 1 : y - 3) & 3];
+    return half_ == 0 ? other[q_ + 1] * w.first + other[q_ + 2] * w.second + second[q_ + 1] * w.third
+                      : second[q_ + 2] * w.first + other[q_ + 2] * w.second + second[q_ + 3] * w.third +
+                            other[q_ + 3] * w.fourth;
   }
   /// Loops with two bases on each side at least; the second half's, all of its threads call.
   __device__ double thick_loops(int y, const Result& result) {
     const SumRings& rings = shared_.rings;
-    double generic = 0;
+    double generic[2] = {};
     const double* const along = rings.wide_interior[(y - 3) & 3] + q_ - 1;
     const auto& behind = rings.generic[(y - 1) & 1][warp_ - 2];
     // In place: u from above, so that u - 2 is still that of the column before.
@@ -262,13 +270,20 @@ class SumStrip {
       if (u >= 6) {
         const double carried = __shfl_down_sync(kAllLanes, generic_[u - 6], 1);
         g += lane_ == 31 ? behind[u - 6] : carried;
-        generic += l_.sizes.interior[u] * g;
+        generic[u / 2 % 2] += l_.sizes.interior[u] * g;
       }
       generic_[u - 4] = g;
     }
     const double two_three =
         l_.sizes.two_three * (rings.two_three[(y - 3) & 7][q_ + 4] + rings.two_three[(y - 4) & 7][q_ + 3]);
-    return generic * result.interior + two_three * result.interior_23;
+    return (generic[0] + generic[1]) * result.interior + two_three * result.interior_23;
+  }
+  /// Of M between the strip's own rows with what the column has of the rows.
+  __device__ double own_rows() const {
+    double sum[4] = {};
+#pragma unroll
+    for (int x = 0; x < 32; ++x) sum[x % 4] += own_m_[x] * shared_.column[32 * half_ + x];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
   /// For the warp before, or the strip.
   __device__ void hand_generic(int y, int j) {

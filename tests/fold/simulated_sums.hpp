@@ -191,6 +191,9 @@ class SimulatedSums {
           const gpu::ListedPair& pair = pairs[at];
           EXPECT_EQ(pair.probability, probability(k, pair.i, pair.j));
           EXPECT_EQ((pair.i - 1) / kStripRows, layout_.tasks[task].strip);
+          if (at > places[task]) {
+            EXPECT_LT(std::pair(pairs[at - 1].i, pairs[at - 1].j), std::pair(pair.i, pair.j));
+          }
         }
       }
       EXPECT_NEAR(got_differ, differ, 1e-12);
