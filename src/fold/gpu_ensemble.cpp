@@ -91,6 +91,10 @@ Arrays lay_out(const SumLayout& layout, bool marks, bool probabilities, std::byt
   launch.next_outside = carver.take<std::uint32_t>(1);
   launch.done = carver.take<std::uint32_t>(layout.flags);
   launch.done_outside = carver.take<std::uint32_t>(layout.flags);
+  launch.next_ends = carver.take<std::uint32_t>(1);
+  launch.next_worths = carver.take<std::uint32_t>(1);
+  launch.done_ends = carver.take<std::uint32_t>(layout.flags);
+  launch.done_worths = carver.take<std::uint32_t>(layout.flags);
   launch.stop = arrays.stop = carver.take<std::uint32_t>(1);
   launch.stopped = carver.take<std::uint32_t>(1);
   launch.read = carver.take<ReadStrip>(tasks);
@@ -240,8 +244,8 @@ class Batch {
     record(part, part.begun);
     launch_inside(launch, stream);
     record(part, part.inside);
-    launch_sum_ends(launch, warps, false, stream);
-    if (options_.probabilities) launch_sum_ends(launch, warps, true, stream);
+    launch_ends(launch, warps, false, stream);
+    if (options_.probabilities) launch_ends(launch, warps, true, stream);
     record(part, part.ends);
     if (options_.probabilities) launch_outside(launch, stream);
     record(part, part.outside);
@@ -258,6 +262,13 @@ class Batch {
       part.way.emplace(stream,
                        static_cast<std::uint64_t>(layout.columns) * kPairsOfABase * sizeof(ListedPair));
     if (times_ != nullptr) times_->prepare += seconds_since(begin);
+  }
+
+  static void launch_ends(const SumLaunch& launch, bool warps, bool outside, cudaStream_t stream) {
+    if (warps)
+      launch_sum_ends(launch, outside, stream);
+    else
+      launch_end_blocks(launch, outside, stream);
   }
 
   /// Until the part has come so far; where the run is to stop, its kernels stop, too.

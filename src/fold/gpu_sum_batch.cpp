@@ -172,7 +172,7 @@ std::uint64_t sum_bytes_on_gpu(std::int64_t n, bool probabilities) {
   const auto strips = static_cast<std::uint64_t>(strips_of(n)),
              tiles = static_cast<std::uint64_t>(tiles_of(n));
   constexpr std::uint64_t kBase = 1 + sizeof(Mark) + sizeof(HandedSums) + 3 * sizeof(double);
-  constexpr std::uint64_t kStrip = sizeof(Task) + sizeof(ReadStrip) + 2 * 4 + 8 + 8;
+  constexpr std::uint64_t kStrip = sizeof(Task) + sizeof(ReadStrip) + 4 * 4 + 8 + 8;
   return (probabilities ? 4 : 3) * sizeof(double) * static_cast<std::uint64_t>(panel_cells(n)) +
          kBase * (length + 2) + 4 * strips * tiles + kStrip * (strips + 1) + sizeof(SumSequence);
 }

@@ -10,48 +10,10 @@ namespace {
 
 /// Columns, or rows, of which none needs the sum of another.
 constexpr int kAtOnce = 4;
-constexpr int kOfABlock = 512;
 
-/// A warp, or a block.
-template <int kSize>
-struct Adder {
-  double (*words)[kAtOnce][kSize / 32];  // two, so that one may be written while others still read
-  int rank, turn = 0;
-
-  __device__ void sync() const {
-    if constexpr (kSize == 32)
-      __syncwarp();
-    else
-      __syncthreads();
-  }
-  /// Of all threads, for all; all call.
-  __device__ void add(double (&values)[kAtOnce]) {
-#pragma unroll
-    for (double& value : values)
-#pragma unroll
-      for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
-    if constexpr (kSize > 32) {
-      constexpr int kWarps = kSize / 32;
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k)
-        if (rank % 32 == 0) words[turn][k][rank / 32] = values[k];
-      __syncthreads();
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        values[k] = words[turn][k][rank % kWarps];
-#pragma unroll
-        for (int step = kWarps / 2; step > 0; step /= 2)
-          values[k] += __shfl_xor_sync(kAllLanes, values[k], step);
-      }
-      turn ^= 1;
-    }
-  }
-};
-
-template <int kSize>
 class EndSums {
  public:
-  __device__ EndSums(const SumLaunch& launch, int sequence, const Adder<kSize>& adder)
+  __device__ EndSums(const SumLaunch& launch, int sequence, int lane)
       : l_(launch),
         s_(launch.sequences[sequence]),
         codes_(launch.codes + s_.codes),
@@ -61,7 +23,7 @@ class EndSums {
         worths_(launch.worths + s_.columns),
         end_exponents_(launch.end_exponents + s_.end_exponents),
         total_(launch.totals + sequence),
-        adder_(adder) {}
+        lane_(lane) {}
 
   /// ends(j) = ends(j-1) + the sum over i of ends(i-1) stem(i, j) B(i, j).
   __device__ void inside() {
@@ -73,78 +35,64 @@ class EndSums {
         const int by = exponent_of(before);
         here += by, carry = power_of_two(-by);
       }
-      if (adder_.rank == 0 && first % kStripRows == 0) end_exponents_[first / kStripRows] = here;
+      if (lane_ == 0 && first % kStripRows == 0) end_exponents_[first / kStripRows] = here;
       double sum[kAtOnce] = {};
-      for (int row = 1 + adder_.rank; row < first; row += kRows * kSize) {
-        double b[kRows][kAtOnce];
+      for (int i = 1 + lane_; i < first; i += 32) {
+        const double outer = ends_[i - 1];
+        const std::int64_t by = end_exponents_[strip_of(i)] - here;
 #pragma unroll
-        for (int r = 0; r < kRows; ++r)
-#pragma unroll
-          for (int k = 0; k < kAtOnce; ++k) b[r][k] = pair(row + r * kSize, first + k);
-#pragma unroll
-        for (int r = 0; r < kRows; ++r) {
-          const int i = row + r * kSize;
-          if (i >= first) continue;
-          const double outer = ends_[i - 1];
-          const std::int64_t by = end_exponents_[strip_of(i)] - here;
-#pragma unroll
-          for (int k = 0; k < kAtOnce; ++k)
-            if (b[r][k] != 0)
-              sum[k] += outer * end_of(i, first + k) * b[r][k] * power_of_two(by + exponent(i, first + k));
-        }
+        for (int k = 0; k < kAtOnce; ++k)
+          if (const double b = pair(i, first + k); b != 0)
+            sum[k] += outer * end_of(i, first + k) * b * power_of_two(by + exponent(i, first + k));
       }
-      adder_.add(sum);
+      add(sum);
       before *= carry;
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
         before += sum[k];
-        if (adder_.rank == 0 && first + k <= s_.n) ends_[first + k] = before;
+        if (lane_ == 0 && first + k <= s_.n) ends_[first + k] = before;
       }
-      adder_.sync();
+      __syncwarp();
     }
-    if (adder_.rank == 0) *total_ = {before, here};
+    if (lane_ == 0) *total_ = {before, here};
   }
 
   /// What they are worth: the transpose.
   __device__ void outside() {
     const int last = (s_.n - 1) / kAtOnce * kAtOnce + 1;
     double behind = 1;
-    if (adder_.rank == 0) worths_[s_.n] = 1;
-    adder_.sync();
+    if (lane_ == 0) worths_[s_.n] = 1;
+    __syncwarp();
     for (int first = last; first >= 1; first -= kAtOnce) {
       double sum[kAtOnce] = {};
       const std::int64_t here = end_exponents_[strip_of(first)];
-      for (int column = first + kLeastApart + adder_.rank; column <= s_.n; column += kRows * kSize) {
-        double b[kRows][kAtOnce];
+      for (int j = first + kLeastApart + lane_; j <= s_.n; j += 32) {
+        const double by =
+            worths_[j] * power_of_two(here + exponent(first, j) - end_exponents_[j / kStripRows]);
 #pragma unroll
-        for (int c = 0; c < kRows; ++c)
-#pragma unroll
-          for (int k = 0; k < kAtOnce; ++k) b[c][k] = pair(first + k, column + c * kSize);
-#pragma unroll
-        for (int c = 0; c < kRows; ++c) {
-          const int j = column + c * kSize;
-          if (j > s_.n) continue;
-          const double by =
-              worths_[j] * power_of_two(here + exponent(first, j) - end_exponents_[j / kStripRows]);
-#pragma unroll
-          for (int k = 0; k < kAtOnce; ++k)
-            if (b[c][k] != 0) sum[k] += by * end_of(first + k, j) * b[c][k];
-        }
+        for (int k = 0; k < kAtOnce; ++k)
+          if (const double b = pair(first + k, j); b != 0) sum[k] += by * end_of(first + k, j) * b;
       }
-      adder_.add(sum);
+      add(sum);
 #pragma unroll
       for (int k = kAtOnce - 1; k >= 0; --k) {
         const int base = first + k - 1;  // of base + 1
         if (base >= s_.n) continue;
         behind = behind * power_of_two(here - end_exponents_[(base + 1) / kStripRows]) + sum[k];
-        if (adder_.rank == 0) worths_[base] = behind;
+        if (lane_ == 0) worths_[base] = behind;
       }
-      adder_.sync();
+      __syncwarp();
     }
   }
 
  private:
-  static constexpr int kRows = kSize == 32 ? 1 : 4;  // whose numbers are on their way together
+  /// Of all lanes, for all.
+  __device__ static void add(double (&values)[kAtOnce]) {
+#pragma unroll
+    for (double& value : values)
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  }
   __device__ double pair(int i, int j) const {
     return j <= s_.n && j - i >= kLeastApart ? b_[panel_cell(s_.n, i, j)] : 0;
   }
@@ -165,18 +113,16 @@ class EndSums {
   double *ends_, *worths_;
   std::int64_t* end_exponents_;
   SumTotal* total_;
-  Adder<kSize> adder_;
+  const int lane_;
 };
 
-template <int kSize, bool kOutside>
-__global__ void __launch_bounds__(kSize == 32 ? 128 : kSize, 1)
-    sum_ends(const __grid_constant__ SumLaunch launch) {
-  constexpr int kGroups = kSize < 128 ? 128 / kSize : 1;
-  __shared__ double words[kGroups][2][kAtOnce][kSize / 32];
-  const int rank = static_cast<int>(threadIdx.x) % kSize, group = static_cast<int>(threadIdx.x) / kSize;
-  const int sequence = static_cast<int>(blockIdx.x) * kGroups + group;
+constexpr int kWarps = 4;  // of a block, a sequence each
+
+template <bool kOutside>
+__global__ void __launch_bounds__(kWarps * 32) sum_ends(const __grid_constant__ SumLaunch launch) {
+  const int sequence = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
   if (sequence >= launch.count || *launch.stopped != 0) return;
-  EndSums<kSize> sums(launch, sequence, {words[group], rank});
+  EndSums sums(launch, sequence, static_cast<int>(threadIdx.x) % 32);
   if constexpr (kOutside)
     sums.outside();
   else
@@ -301,18 +247,9 @@ __global__ void __launch_bounds__(kReaders) list_pairs(const __grid_constant__ S
 
 }  // namespace
 
-void launch_sum_ends(const SumLaunch& launch, bool warps, bool outside, cudaStream_t stream) {
-  const auto count = static_cast<unsigned>(launch.count);
-  if (warps) {
-    if (outside)
-      sum_ends<32, true><<<(count + 3) / 4, 128, 0, stream>>>(launch);
-    else
-      sum_ends<32, false><<<(count + 3) / 4, 128, 0, stream>>>(launch);
-  } else if (outside) {
-    sum_ends<kOfABlock, true><<<count, kOfABlock, 0, stream>>>(launch);
-  } else {
-    sum_ends<kOfABlock, false><<<count, kOfABlock, 0, stream>>>(launch);
-  }
+void launch_sum_ends(const SumLaunch& launch, bool outside, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>((launch.count + kWarps - 1) / kWarps);
+  (outside ? sum_ends<true> : sum_ends<false>)<<<blocks, kWarps * 32, 0, stream>>>(launch);
   cuda_check(cudaGetLastError(), "launch of sum_ends");
 }
 

@@ -107,7 +107,8 @@ struct SumLaunch {
   std::int32_t* exponents;
   HandedSums* handed;
   std::uint32_t *done, *done_outside;  ///< a strip each, 0 before: tiles up to it are there
-  double *ends, *worths;               ///< of the first bases; n + 1 of a sequence
+  std::uint32_t *next_ends, *next_worths, *done_ends, *done_worths;  ///< the same, of sums outside of pairs
+  double *ends, *worths;  ///< of the first bases; n + 1 of a sequence
   std::int64_t* end_exponents;
   SumTotal* totals;  ///< a sequence each
   // Reading off.

@@ -8,14 +8,7 @@ TEST(SumEnds, AWarpASequence) {
   SimulatedSums batch({random_letters(1, 1), random_letters(70, 2), random_letters(133, 3),
                        random_letters(5, 4), random_letters(64, 5)},
                       {});
-  batch.ends(true);
-}
-
-TEST(SumEnds, ABlockASequence) {
-  Model model;
-  model.dangles = 0;
-  SimulatedSums batch({random_letters(140, 6), random_letters(64, 7)}, model);
-  batch.ends(false);
+  batch.ends(0);
 }
 
 TEST(SumsReadOff, AreTheProbabilities) {

@@ -68,6 +68,9 @@ class SimulatedSums {
     launch_.handed = zeros<gpu::HandedSums>(layout_.columns);
     launch_.done = zeros<std::uint32_t>(layout_.flags),
     launch_.done_outside = zeros<std::uint32_t>(layout_.flags);
+    launch_.next_ends = zeros<std::uint32_t>(1), launch_.next_worths = zeros<std::uint32_t>(1);
+    launch_.done_ends = zeros<std::uint32_t>(layout_.flags),
+    launch_.done_worths = zeros<std::uint32_t>(layout_.flags);
     launch_.end_exponents = zeros<std::int64_t>(layout_.end_exponents);
     launch_.ends = zeros<double>(layout_.columns), launch_.worths = zeros<double>(layout_.columns);
     launch_.totals = zeros<gpu::SumTotal>(launch_.count);
@@ -113,13 +116,17 @@ class SimulatedSums {
     });
   }
 
-  /// From B of the CPU.
-  void ends(bool warps) {
+  /// From B of the CPU. @param blocks  of blocks, so many; 0: a warp a sequence
+  void ends(unsigned blocks, sim::Schedule schedule = sim::Schedule::random) {
     take_the_cpus(false);
-    const unsigned blocks =
-        warps ? (static_cast<unsigned>(bases_.size()) + 3) / 4 : static_cast<unsigned>(bases_.size());
-    const unsigned threads = warps ? 128 : 512;
-    run(warps ? "sum_ends<32, false>" : "sum_ends<512, false>", blocks, threads, sim::Schedule::random);
+    const auto run_ends = [&](bool outside) {
+      const std::string way = outside ? "<true>" : "<false>";
+      if (blocks == 0)
+        run("sum_ends" + way, (static_cast<unsigned>(bases_.size()) + 3) / 4, 128, schedule);
+      else
+        run("end_blocks" + way, blocks, 256, schedule);
+    };
+    run_ends(false);
     const std::vector<double> ends = download(launch_.ends, layout_.columns);
     const std::vector<std::int64_t> exponents = download(launch_.end_exponents, layout_.end_exponents);
     for (std::size_t k = 0; k < bases_.size(); ++k)
@@ -134,15 +141,13 @@ class SimulatedSums {
     for (std::size_t k = 0; k < bases_.size(); ++k)
       EXPECT_NEAR(std::log(totals[k].number) + static_cast<double>(totals[k].exponent) * std::log(2.),
                   sums_[k].log, 1e-12);
-    run(warps ? "sum_ends<32, true>" : "sum_ends<512, true>", blocks, threads, sim::Schedule::random);
-    // The whole is worth 1, the first is worth all that it goes into.
-    const std::vector<double> worths = download(launch_.worths, layout_.columns);
-    for (std::size_t k = 0; k < bases_.size(); ++k) {
-      const gpu::SumSequence& s = layout_.sequences[k];
-      EXPECT_EQ(worths[static_cast<std::size_t>(s.columns + s.n)], 1);
-      EXPECT_NEAR(worths[static_cast<std::size_t>(s.columns)], sums_[k].ends.back(),
-                  1e-12 * sums_[k].ends.back());
-    }
+    run_ends(true);
+    const std::vector<double> worths = download(launch_.worths, layout_.columns), want = the_worths();
+    for (std::size_t k = 0; k < bases_.size(); ++k)
+      for (std::int64_t j = 0; j <= bases_[k].size(); ++j) {
+        const auto at = static_cast<std::size_t>(layout_.sequences[k].columns + j);
+        ASSERT_NEAR(worths[at], want[at], 1e-12 * want[at]) << j << " of " << bases_[k].size();
+      }
   }
 
   /// From probabilities of the CPU.
@@ -232,7 +237,7 @@ class SimulatedSums {
     }
     std::vector<std::int32_t> exponents;
     std::vector<std::int64_t> end_exponents;
-    std::vector<double> ends, worths;
+    std::vector<double> ends;
     for (std::size_t k = 0; k < bases_.size(); ++k) {
       exponents.insert(exponents.end(), sums_[k].exponents.begin(), sums_[k].exponents.end());
       end_exponents.insert(end_exponents.end(), sums_[k].end_exponents.begin(), sums_[k].end_exponents.end());
@@ -241,10 +246,10 @@ class SimulatedSums {
     launch_.exponents = upload(exponents);
     if (!and_ends) return;
     launch_.end_exponents = upload(end_exponents), launch_.ends = upload(ends);
-    run_worths();
+    launch_.worths = upload(the_worths());
   }
-  /// Serially, on the host.
-  void run_worths() {
+  /// What sums of the first bases are worth, from the CPU's.
+  std::vector<double> the_worths() const {
     std::vector<double> worths(static_cast<std::size_t>(layout_.columns));
     for (std::size_t k = 0; k < bases_.size(); ++k) {
       const Partition& p = sums_[k];
@@ -266,7 +271,7 @@ class SimulatedSums {
         }
       }
     }
-    launch_.worths = upload(worths);
+    return worths;
   }
 
   void run(std::string_view name, unsigned blocks, unsigned threads, sim::Schedule schedule,
@@ -279,9 +284,7 @@ class SimulatedSums {
     sim::LaunchOptions options;
     options.grid = {blocks, blocks_y};
     options.block = {threads};
-    options.dynamic_shared = threads == gpu::kSumThreads && name.starts_with("sum_ends") ? 0
-                             : threads == gpu::kSumThreads                               ? 113 * 1024
-                                                                                         : 0;
+    options.dynamic_shared = threads == gpu::kSumThreads && !name.starts_with("sum_ends") ? 113 * 1024 : 0;
     options.schedule = schedule;
     options.races = true;
     const sim::Outcome outcome = machine_.launch(kernel, sim::Arguments().add(launch_), options);
