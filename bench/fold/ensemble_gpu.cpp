@@ -80,7 +80,8 @@ Json against_the_cpu(const Case& one, const std::vector<Ensemble>& gpu) {
 
 void write_list(const std::string& path, const Ensemble& ensemble, double seconds) {
   Json pairs = Json::array();
-  for (const PairProbability& pair : ensemble.pairs) pairs.push_back({pair.i, pair.j, pair.probability});
+  for (const PairProbability& pair : ensemble.pairs)
+    if (pair.probability >= 1e-5) pairs.push_back({pair.i, pair.j, pair.probability});
   const Json record = {
       {"ensemble",
        {{"energy", ensemble.energy}, {"pairs", std::move(pairs)}, {"unpaired", ensemble.unpaired}}}};
