@@ -7,6 +7,10 @@
 First with -b0, without a beam, on short random sequences: what is left is its model and its arithmetic (single precision, an
 approximate exp, pairs below 5e-5 left out, 5 decimals). Then with its beam of 100 on the genome: the largest differences of a
 pair's probability and of a base's to be unpaired, and of stretches of bases in the mean.
+
+--kept FOLDER keeps what LinearPartition said of the genome, and takes from there what is there; --ours FILE takes ours from what
+`warploom fold --ensemble --cutoff 1e-5 --json` or `gpu_bench_fold_ensemble --fasta GENOME.fa --list FILE` wrote: the two may run on
+different machines.
 """
 import argparse
 import concurrent.futures
@@ -21,13 +25,17 @@ import time
 LEAST = 1e-4  # theirs are not printed below 5e-5
 
 
-def ours(tool, path, threads):
+def read_ours(text):
+    records = [record["ensemble"] for record in json.loads(text)["records"]]
+    return [(r["energy"], {(i, j): p for i, j, p in r["pairs"]}, r["unpaired"]) for r in records]
+
+
+def ours(asked, path):
     started = time.perf_counter()
-    out = subprocess.run([tool, "fold", path, "--ensemble", "--cutoff", "1e-5", "--json", "--threads", str(threads), "--device", "cpu"],
-                         capture_output=True, text=True, check=True).stdout
+    command = [asked.tool, "fold", path, "--ensemble", "--cutoff", "1e-5", "--json", "--threads", str(asked.threads), "--device", asked.device]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     seconds = time.perf_counter() - started
-    records = [record["ensemble"] for record in json.loads(out)["records"]]
-    return [(r["energy"], {(i, j): p for i, j, p in r["pairs"]}, r["unpaired"]) for r in records], seconds
+    return read_ours(out), seconds
 
 
 def theirs(folder, sequence, beam):
@@ -47,6 +55,19 @@ def theirs(folder, sequence, beam):
                 i, j, p = line.split()
                 pairs[int(i), int(j)] = float(p)
         return energy, pairs, seconds
+
+
+def kept(folder, kept_in, sequence, beam):
+    """theirs(), or what it said before of a sequence of as many bases."""
+    if not kept_in:
+        return theirs(folder, sequence, beam)
+    path = pathlib.Path(kept_in) / f"{len(sequence)}_{beam}.json"
+    if path.exists():
+        known = json.loads(path.read_text())
+        return known["energy"], {(i, j): p for i, j, p in known["pairs"]}, known["seconds"]
+    energy, pairs, seconds = theirs(folder, sequence, beam)
+    path.write_text(json.dumps({"energy": energy, "seconds": seconds, "pairs": [[i, j, p] for (i, j), p in pairs.items()]}))
+    return energy, pairs, seconds
 
 
 def unpaired_of(pairs, n):
@@ -87,6 +108,9 @@ def main():
     parser.add_argument("--beams", default="100")
     parser.add_argument("--bases", type=int, default=0, help="of the genome, the first of them; 0: all")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--device", default="cpu", help="ours")
+    parser.add_argument("--ours", help="a file, in place of a run on the genome")
+    parser.add_argument("--kept", help="a folder of LinearPartition's results")
     parser.add_argument("--out")
     asked = parser.parse_args()
     draw, result = random.Random(1), {}
@@ -95,7 +119,7 @@ def main():
         with tempfile.NamedTemporaryFile("w", suffix=".fa") as file:
             file.write("".join(f">{k}\n{s}\n" for k, s in enumerate(sequences)))
             file.flush()
-            mine, _ = ours(asked.tool, file.name, asked.threads)
+            mine, _ = ours(asked, file.name)
         energy_off = pair_off = 0
         for sequence, (energy, pairs, _) in zip(sequences, mine):
             their_energy, their_pairs, _ = theirs(asked.folder, sequence, 0)
@@ -108,13 +132,21 @@ def main():
         genome = "".join(line.strip() for line in open(asked.genome) if not line.startswith(">")).upper().replace("T", "U")
         genome = genome[: asked.bases or None]
         with concurrent.futures.ThreadPoolExecutor() as pool:  # each of theirs on a core of its own
-            running = {beam: pool.submit(theirs, asked.folder, genome, beam) for beam in asked.beams.split(",")}
-            with tempfile.NamedTemporaryFile("w", suffix=".fa") as file:
-                file.write(genome + "\n")
-                file.flush()
-                [(energy, pairs, unpaired)], seconds = ours(asked.tool, file.name, asked.threads)
+            running = {beam: pool.submit(kept, asked.folder, asked.kept, genome, beam) for beam in asked.beams.split(",")}
+            device = asked.device
+            if asked.ours:
+                text = pathlib.Path(asked.ours).read_text()
+                [(energy, pairs, unpaired)], said = read_ours(text), json.loads(text)
+                seconds, device = said.get("seconds"), said.get("device", asked.device)
+            else:
+                with tempfile.NamedTemporaryFile("w", suffix=".fa") as file:
+                    file.write(genome + "\n")
+                    file.flush()
+                    [(energy, pairs, unpaired)], seconds = ours(asked, file.name)
             their = {beam: run.result() for beam, run in running.items()}
-        result["genome"] = {"bases": len(genome), "threads": asked.threads, "warploom": {"seconds": seconds, "energy": energy}}
+        if len(unpaired) != len(genome):
+            raise SystemExit(f"{asked.ours} is of {len(unpaired)} bases, the genome has {len(genome)}")
+        result["genome"] = {"bases": len(genome), "threads": asked.threads, "warploom": {"device": device, "seconds": seconds, "energy": energy}}
         for beam, (their_energy, their_pairs, their_seconds) in their.items():
             result["genome"][f"beam {beam}"] = {"seconds": their_seconds, "energy": their_energy, **compare(pairs, their_pairs, unpaired, len(genome))}
     result["processor"] = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")
