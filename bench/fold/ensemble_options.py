@@ -33,6 +33,7 @@ def ours(tool, sequence, constraint, options):
 def theirs(sequence, constraint, kind, temperature, dangles):
     details = RNA.md()
     details.temperature, details.dangles = temperature, dangles
+    details.circ_alpha0 = 4.385  # RNAfold's; a new RNA.md() of 2.8.0 has 0
     details.circ, details.gquad = int(kind == "circles"), int(kind == "quadruplexes")
     compound = RNA.fold_compound(sequence, details)
     if constraint:

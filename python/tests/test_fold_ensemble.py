@@ -56,6 +56,13 @@ def test_reactivities_and_constraints(sequences):
     assert none.energy == pytest.approx(0, abs=1e-12) and none.pairs.shape == (0, 2)
 
 
+def test_where_a_circle_is_cut_does_not_matter(sequences):
+    whole = wl.fold_ensemble(sequences[3], circular=True)
+    turned = wl.fold_ensemble(sequences[3][20:] + sequences[3][:20], circular=True)
+    assert turned.energy == pytest.approx(whole.energy, abs=1e-9)
+    np.testing.assert_allclose(np.roll(turned.unpaired, 20), whole.unpaired, atol=1e-10)
+
+
 def test_what_has_to_pair_does(sequences):
     forced = wl.fold_ensemble("GGGGAAAACCCC", constraint="|...........", enforce_constraint=True)
     assert forced.unpaired[0] < 1e-12

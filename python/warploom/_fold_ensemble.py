@@ -72,15 +72,17 @@ class Unpaired(NamedTuple):
 def fold_ensemble(
     seq: str, *, cutoff: float = ..., gamma: float = ..., samples: int = ..., seed: int = ..., gradient: bool = ...,
     constraint: str | None = ..., temperature: float = ..., dangles: int = ..., parameters: PathLike | None = ..., lonely_pairs: bool = ...,
-    gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., enforce_constraint: bool = ..., reactivities: ArrayLike | None = ...,
-    shape_method: str = ..., shape_conversion: str = ..., device: str = ..., threads: int = ..., progress: Progress = ...,
+    gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., circular: bool = ..., enforce_constraint: bool = ...,
+    reactivities: ArrayLike | None = ..., shape_method: str = ..., shape_conversion: str = ..., device: str = ..., threads: int = ...,
+    progress: Progress = ...,
 ) -> Ensemble: ...
 @overload
 def fold_ensemble(
     seq: Sequences, *, cutoff: float = ..., gamma: float = ..., samples: int = ..., seed: int = ..., gradient: bool = ...,
     constraint: Sequences | None = ..., temperature: float = ..., dangles: int = ..., parameters: PathLike | None = ...,
-    lonely_pairs: bool = ..., gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., enforce_constraint: bool = ...,
-    reactivities: List[ArrayLike] | None = ..., shape_method: str = ..., shape_conversion: str = ..., device: str = ..., threads: int = ..., progress: Progress = ...,
+    lonely_pairs: bool = ..., gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., circular: bool = ...,
+    enforce_constraint: bool = ..., reactivities: List[ArrayLike] | None = ..., shape_method: str = ..., shape_conversion: str = ...,
+    device: str = ..., threads: int = ..., progress: Progress = ...,
 ) -> List[Ensemble]: ...
 def fold_ensemble(
     seq: Union[str, Sequences],
@@ -98,6 +100,7 @@ def fold_ensemble(
     gu: bool = True,
     gu_closing: bool = True,
     max_span: int = 0,
+    circular: bool = False,
     enforce_constraint: bool = False,
     reactivities: Union[ArrayLike, List[ArrayLike], None] = None,
     shape_method: str = "D",
@@ -116,8 +119,8 @@ def fold_ensemble(
         samples: structures to draw, each with its probability.
         seed: of these; the k-th of several sequences has ``seed + k``.
         gradient: the derivative of the energy by every energy parameter, too.
-        constraint: as in :func:`fold`, whose options the others are. Dangles are 0 or 2 here; circles and quadruplexes are not
-            there.
+        constraint: as in :func:`fold`, whose options the others are. Dangles are 0 or 2 here; quadruplexes are not there.
+        circular: the last base is joined to the first.
         enforce_constraint: structures are left out in which a base does not pair where ``constraint`` has ``(``, ``)`` or ``|``.
 
     Cost: of n bases n^3 / 2 multiplications with additions, and 20 n^2 bytes.
@@ -130,7 +133,7 @@ def fold_ensemble(
     (-5.507, '((((....))))')
     """
     model = _model(parameters, temperature=float(temperature), dangles=dangles, lonely_pairs=lonely_pairs, gu=gu,
-                   gu_closing=gu_closing, max_span=max_span, enforce_constraint=enforce_constraint)
+                   gu_closing=gu_closing, max_span=max_span, circular=circular, enforce_constraint=enforce_constraint)
     options = _core.EnsembleOptions()
     if not math.isfinite(cutoff) or not math.isfinite(gamma):
         raise BadInput(f"cutoff, gamma: {cutoff}, {gamma}: they are finite numbers")

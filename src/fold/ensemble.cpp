@@ -13,6 +13,7 @@
 #include "fold/accuracy.hpp"
 #include "fold/alone.hpp"
 #include "fold/check_ensemble.hpp"
+#include "fold/circle_sums.hpp"
 #include "fold/gpu_choice.hpp"
 #include "fold/gpu_ensemble.hpp"
 #include "fold/partition.hpp"
@@ -87,26 +88,39 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
   const Allowed allowed(s, loops, marks);
   std::optional<Unpaired> unpaired;
   if (std::ranges::count(marks.forced, true) > 0) unpaired.emplace(s.size(), marks.forced);
-  const Problem problem{s, weights, extras, allowed, allowed.span(), unpaired ? &*unpaired : nullptr};
+  // What lies in a circle may be anywhere behind what its pairs enclose.
+  const std::int64_t span = loops.circular() ? s.size() : allowed.span();
+  const Problem problem{s, weights, extras, allowed, span, unpaired ? &*unpaired : nullptr};
   const Tiling tiling = problem.tiling();
   const std::int64_t n = s.size();
   try {
     constexpr std::uint64_t kSmall = 16'000'000;  // what is free takes a tenth of a millisecond to find out
     if (const std::uint64_t bytes = bytes_of(tiling, options); bytes > kSmall)
-      require_memory(bytes, fmt::format("the ensemble of {} bases", n));
+      require_memory(bytes + (loops.circular() ? Panels::bytes(tiling) : 0),
+                     fmt::format("the ensemble of {} bases", n));
     Ensemble out;
-    const Partition p = partition(problem);
+    Partition p = partition(problem);
+    std::optional<CircleSums> circle;
+    if (loops.circular()) {
+      circle.emplace(problem, p);
+      p.log = std::log(circle->whole().number) +
+              static_cast<double>(circle->whole().exponent) * std::numbers::ln2;
+    }
+    const CircleSums* const around = circle ? &*circle : nullptr;
     if (!std::isfinite(p.log))
       throw BadInput("no structure was found that pairs all bases that the constraint names");
     out.kt = weights.kt();
     out.energy = -weights.kt() * p.log + extras.offset() / 100.;
-    if (options.samples > 0) out.samples = sample(problem, p, options.samples, options.seed);
+    if (options.samples > 0) out.samples = sample(problem, p, options.samples, options.seed, around);
     if (options.probabilities) {
       Panels probabilities(tiling);
       std::vector<PairCounts> counts(options.gradient ? static_cast<std::size_t>(p.tiling.strips()) : 0);
-      outside(problem, p, probabilities, {.counts = counts});
+      {
+        const std::optional<Panels> exterior = circle ? std::optional(circle->exterior()) : std::nullopt;
+        outside(problem, p, probabilities, {.counts = counts, .exterior = exterior ? &*exterior : nullptr});
+      }
       read_off(probabilities, tiling, options, out);
-      if (options.gradient) out.gradient = gradient(problem, p, probabilities, counts, model);
+      if (options.gradient) out.gradient = gradient(problem, p, probabilities, counts, model, around);
     }
     return out;
   } catch (const std::bad_alloc&) {
@@ -155,7 +169,6 @@ void check_ensemble(const Model& model) {
     throw BadInput(fmt::format(
         "an ensemble with dangles {}; they are 0 or 2 for an ensemble (RNAfold -p takes 1 and 3 as 2)",
         model.dangles));
-  if (model.circular) throw BadInput("an ensemble of a circle; it is there for linear sequences");
   if (model.quadruplexes) throw BadInput("an ensemble with quadruplexes; it is there without them");
 }
 

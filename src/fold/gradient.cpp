@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/instruction_sets.hpp"
+#include "fold/circle_sums.hpp"
 #include "fold/partition.hpp"
 #include "fold/sections.hpp"
 #include "warploom/core/progress.hpp"
@@ -126,7 +127,7 @@ class Counting {
     end(outer, sums.bulge[row], to);
     const double open = problem_.may_be_unpaired(i + 1, j - 1) ? 1 : 0;
     if (const double hairpin = open * w_.hairpin(s_, i, j) * worth * absolute; hairpin != 0) {
-      add_hairpin(i, j, hairpin, to);
+      add_hairpin(s_, i, j, hairpin, to);
       left_over -= hairpin;
     }
     constexpr int kSmall[][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {1, 2}, {2, 1}, {2, 2}};
@@ -135,7 +136,7 @@ class Counting {
       const std::int64_t p = i + 1 + left, q = j - 1 - right;
       if (inner == 0 || !problem_.may_be_unpaired(i, j, p, q)) continue;
       const double loop = worth * place.scale[1 + right] * inner * w_.interior(s_, i, j, p, q);
-      add_small(i, j, p, q, loop, to);
+      add_small(s_, i, j, p, q, loop, to);
       left_over -= loop;
     }
     if (left_over > 0 && loops.closes(outer)) {
@@ -144,15 +145,16 @@ class Counting {
     }
   }
 
+  void add_asymmetry(int difference, double probability, Counts& to) const {
+    if (difference * asymmetry_ < tables_.most_asymmetry)
+      to.of.asymmetry += difference * probability;
+    else
+      to.capped += probability;
+  }
+
   void add_shapes(const ShapeSums& shapes, Counts& to) const {
     const auto sum = [](const ShapeSums::Parts& parts) {
       return std::accumulate(std::begin(parts), std::end(parts), 0.);
-    };
-    const auto asymmetry = [&](int difference, double probability) {
-      if (difference * asymmetry_ < tables_.most_asymmetry)
-        to.of.asymmetry += difference * probability;
-      else
-        to.capped += probability;
     };
     for (int u = 0; u <= kMaxLoop; ++u) {
       const double bulge = sum(shapes.bulge[u]), one_n = sum(shapes.one_n[u]),
@@ -160,10 +162,10 @@ class Counting {
       to.of.bulge[static_cast<std::size_t>(u)] += bulge;
       to.of.interior[static_cast<std::size_t>(u)] += one_n + others;
       to.unpaired += u * (bulge + one_n + others);
-      if (u >= 2) asymmetry(u - 2, one_n);
-      asymmetry(u, sum(shapes.difference[u]));
+      if (u >= 2) add_asymmetry(u - 2, one_n, to);
+      add_asymmetry(u, sum(shapes.difference[u]), to);
     }
-    asymmetry(1, sum(shapes.two_three));
+    add_asymmetry(1, sum(shapes.two_three), to);
   }
 
  public:
@@ -172,6 +174,29 @@ class Counting {
     to.of.multi_intern += probability;
     end(type, probability, to);
     if (dangles()) to.of.mismatch_multi[type][before][behind] += probability;
+  }
+  /// The loop that joins the ends of a circle. @return bases of circles with pairs
+  double circle(const CircleSums& sums, Counts& to) const {
+    const std::int64_t n = s_.size();
+    const Base* c = s_.codes.data();
+    const Bases round = twice(s_);
+    const auto share = [&](const Scaled& weight) {
+      return weight.number / sums.whole().number * power(weight.exponent - sums.whole().exponent);
+    };
+    for (std::int64_t j = 1; j <= n; ++j) {
+      sums.each_of_few(j, [&](std::int64_t i, std::int64_t p, std::int64_t q, double, const Scaled& weight) {
+        if (p == 0)
+          add_hairpin(round, j, n + i, share(weight), to);
+        else
+          add_interior(round, j, n + i, p, q, share(weight), to);
+        return true;
+      });
+      for (std::int64_t i = 1; i < j - kMinHairpin; ++i)
+        if (const Scaled b = p_.at(p_.b, i, j); b.number != 0)
+          add_stem(w_.loops().pair(c[i], c[j]), c[i - 1], c[j + 1], share(sums.around_stem(i, j) * b), to);
+    }
+    to.of.multi_closing += share(sums.multi());
+    return static_cast<double>(n) * (1 - share(sums.open()));
   }
   void add_exterior(int type, int before, int behind, double probability, Counts& to) const {
     end(type, probability, to);
@@ -185,20 +210,42 @@ class Counting {
   }
 
  private:
+  /// An interior loop of any shape.
+  void add_interior(const Bases& s, std::int64_t i, std::int64_t j, std::int64_t p, std::int64_t q,
+                    double probability, Counts& to) const {
+    const Base* c = s.codes.data();
+    const int left = static_cast<int>(p - i - 1), right = static_cast<int>(j - q - 1), size = left + right;
+    const int most = std::max(left, right), least = std::min(left, right);
+    const int outer = w_.loops().pair(c[i], c[j]), inner = w_.loops().pair(c[q], c[p]);
+    if (size <= 1 || (least >= 1 && most <= 2)) return add_small(s, i, j, p, q, probability, to);
+    LoopNumbers<double>& of = to.of;
+    to.unpaired += size * probability;
+    if (least == 0) {
+      of.bulge[static_cast<std::size_t>(size)] += probability;
+      end(outer, probability, to), end(inner, probability, to);
+      return;
+    }
+    of.interior[static_cast<std::size_t>(size)] += probability;
+    add_asymmetry(most - least, probability, to);
+    auto& mismatch = least == 1                ? of.mismatch_interior_1n
+                     : least == 2 && most == 3 ? of.mismatch_interior_23
+                                               : of.mismatch_interior;
+    mismatch[outer][c[i + 1]][c[j - 1]] += probability;
+    mismatch[inner][c[q + 1]][c[p - 1]] += probability;
+  }
   bool dangles() const { return w_.dangles() != 0; }
   static void end(int type, double probability, Counts& to) {
     if (type > 2) to.of.terminal_au += probability;
   }
 
-  void add_hairpin(std::int64_t i, std::int64_t j, double probability, Counts& to) const {
+  void add_hairpin(const Bases& s, std::int64_t i, std::int64_t j, double probability, Counts& to) const {
     const std::int64_t size = j - i - 1;
-    const Base* c = s_.codes.data();
+    const Base* c = s.codes.data();
     const int type = w_.loops().pair(c[i], c[j]);
     to.unpaired += static_cast<double>(size) * probability;
     if (size <= 6) {
-      const std::string_view letters =
-          std::string_view(s_.letters)
-              .substr(static_cast<std::size_t>(i - 1), static_cast<std::size_t>(size + 2));
+      const std::string_view letters = std::string_view(s.letters).substr(static_cast<std::size_t>(i - 1),
+                                                                          static_cast<std::size_t>(size + 2));
       const auto found = [&](const SpecialLoops& loops, std::vector<double>& counts) {
         const auto at = std::ranges::find(loops, letters, &SpecialLoops::value_type::first);
         if (at == loops.end()) return false;
@@ -218,9 +265,9 @@ class Counting {
   }
 
   /// Interior loops that are in tables, and bulges of one base.
-  void add_small(std::int64_t i, std::int64_t j, std::int64_t p, std::int64_t q, double probability,
-                 Counts& to) const {
-    const Base* c = s_.codes.data();
+  void add_small(const Bases& s, std::int64_t i, std::int64_t j, std::int64_t p, std::int64_t q,
+                 double probability, Counts& to) const {
+    const Base* c = s.codes.data();
     const Loops& loops = w_.loops();
     const int left = static_cast<int>(p - i - 1), right = static_cast<int>(j - q - 1);
     const int outer = loops.pair(c[i], c[j]), inner = loops.pair(c[q], c[p]);
@@ -228,7 +275,8 @@ class Counting {
     to.unpaired += (left + right) * probability;
     if (left + right <= 1) of.stack[outer][inner] += probability;
     if (left + right == 0) {
-      for (const std::int64_t base : {i, p, q, j}) to.stack[static_cast<std::size_t>(base)] += probability;
+      for (const std::int64_t base : {i, p, q, j})
+        to.stack[static_cast<std::size_t>((base - 1) % s_.size() + 1)] += probability;
     } else if (left + right == 1) {
       of.bulge[1] += probability;
     } else if (left + right == 2) {
@@ -255,7 +303,7 @@ class Counting {
 }  // namespace
 
 EnsembleGradient gradient(const Problem& problem, const Partition& p, const Panels& probabilities,
-                          std::span<const PairCounts> counts, const Model& model) {
+                          std::span<const PairCounts> counts, const Model& model, const CircleSums* circle) {
   const EnergyTables& tables = model.parameters.tables();
   const Energies &free = tables.free, &enthalpy = tables.enthalpy;
   // An energy is H - (H - G) ratio.
@@ -279,7 +327,8 @@ EnsembleGradient gradient(const Problem& problem, const Partition& p, const Pane
       if (type > 2) all.of.terminal_au += strip.bulge[type];
       for (int before = 0; before <= kBases; ++before)
         for (int behind = 0; behind <= kBases; ++behind) {
-          counting.add_exterior(type, before, behind, strip.exterior[type][before][behind], all);
+          if (circle == nullptr)
+            counting.add_exterior(type, before, behind, strip.exterior[type][before][behind], all);
           if (before == kBases || behind == kBases) continue;
           counting.add_stem(type, before, behind, strip.multi[type][before][behind], all);
           all.of.mismatch_interior[type][before][behind] += strip.interior[type][before][behind];
@@ -288,6 +337,7 @@ EnsembleGradient gradient(const Problem& problem, const Partition& p, const Pane
         }
     }
   }
+  if (circle != nullptr) covered = counting.circle(*circle, all);
   // What is neither paired nor unpaired elsewhere
   all.of.multi_base = std::max(0., covered - all.paired - all.unpaired);
   give_unknown(free, all.of);

@@ -61,7 +61,7 @@ class OutsideSums {
         tiling_(problem.tiling()),
         sizes_(size_weights(problem.weights)),
         stems_(problem),
-        ends_(worth_of_ends(problem, p, stems_)),
+        ends_(options.exterior == nullptr ? worth_of_ends(problem, p, stems_) : std::vector<double>()),
         splits_(tiling_),
         out_(probabilities),
         counts_(options.counts),
@@ -211,8 +211,11 @@ class OutsideSums {
         rings.end[slot][r] += boundary.end[r] * from_above;
       }
     const double* stem = stems_.of(j);
-    const double outermost = ends_[static_cast<std::size_t>(j)] *
-                             power(p_.end_exponents[static_cast<std::size_t>(t)] + here - p_.end_exponent(j));
+    const double outermost =
+        options_.exterior != nullptr
+            ? 0
+            : ends_[static_cast<std::size_t>(j)] *
+                  power(p_.end_exponents[static_cast<std::size_t>(t)] + here - p_.end_exponent(j));
     const double* b = p_.b.column(t, j);
     double* probability = out_.column(t, j);
     alignas(64) StripRow worth = {};

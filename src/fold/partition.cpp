@@ -499,7 +499,7 @@ LoopColumn loop_column(const Problem& problem, const StripWeights& strip, std::i
 Partition partition(const Problem& problem) {
   Partition out(problem.tiling());
   InsideSums(problem, out).run();
-  fill_ends(problem, out);
+  if (!problem.weights.loops().circular()) fill_ends(problem, out);
   return out;
 }
 

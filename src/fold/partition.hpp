@@ -179,7 +179,7 @@ class EndWeights {
   std::vector<std::vector<double>> weights_;
 };
 
-/// @throws Interrupted
+/// Of a circle ends and log stay empty: CircleSums has them. @throws Interrupted
 Partition partition(const Problem& problem);
 
 /// How often pairs are there in the mean as what outside() knows them for: by the pair and two bases beside
@@ -211,10 +211,11 @@ void outside(const Problem& problem, const Partition& p, Panels& probabilities,
 /// d(ensemble energy) / d(each parameter, each base's pseudo-energy in stacks).
 /// @param probabilities, counts  of outside() @throws Interrupted
 EnsembleGradient gradient(const Problem& problem, const Partition& p, const Panels& probabilities,
-                          std::span<const PairCounts> counts, const Model& model);
+                          std::span<const PairCounts> counts, const Model& model,
+                          const class CircleSums* circle = nullptr);
 
 /// Structures, each with the probability that it has in the ensemble. @throws Interrupted
 std::vector<std::string> sample(const Problem& problem, const Partition& p, std::int64_t count,
-                                std::uint64_t seed);
+                                std::uint64_t seed, const CircleSums* circle = nullptr);
 
 }  // namespace warploom::fold

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fold/circle_sums.hpp"
 #include "fold/partition.hpp"
 #include "fold/random.hpp"
 #include "warploom/core/error.hpp"
@@ -13,13 +14,14 @@ namespace {
 /// to a sum taken with the probability that it has there.
 class Sampler {
  public:
-  Sampler(const Problem& problem, const Partition& p, const EndWeights& ends)
-      : s_(problem.s), w_(problem.weights), problem_(problem), p_(p), ends_(ends) {}
+  /// @param circle  null: the sequence is linear
+  Sampler(const Problem& problem, const Partition& p, const EndWeights& ends, const CircleSums* circle)
+      : s_(problem.s), w_(problem.weights), problem_(problem), p_(p), ends_(ends), circle_(circle) {}
 
   std::string one(std::uint64_t seed) {
     random_ = Random(seed);
     structure_.assign(static_cast<std::size_t>(s_.size()), '.');
-    outside();
+    circle_ == nullptr ? outside() : around(*circle_);
     while (!open_.empty()) {
       const Part part = open_.back();
       open_.pop_back();
@@ -74,6 +76,51 @@ class Sampler {
         j = begin - 1;
       }
     }
+  }
+
+  /// The loop that joins the ends of a circle.
+  void around(const CircleSums& circle) {
+    const std::int64_t n = s_.size();
+    Draw draw(random_, circle.whole());
+    const auto take = [&](const Scaled& weight) { return draw.take(weight.number, weight.exponent); };
+    if (take(circle.open())) return;
+    std::int64_t last = 0, end = 0;  // where the last of many stems begins, or the first of two pairs ends
+    for (std::int64_t k = 1; k <= n; ++k) {
+      if (circle.multi_with_last(k).number == 0) continue;
+      last = k;
+      if (take(circle.multi_with_last(k))) return many(circle, k);
+    }
+    for (std::int64_t j = 1; j <= n; ++j) {
+      if (circle.few(j).number == 0) continue;
+      end = j;
+      if (take(circle.few(j))) break;
+    }
+    if (end == 0 && last != 0) return many(circle, last);  // what rounding left over
+    if (end == 0) return;
+    Draw of_end(random_, circle.few(end));
+    Part one{0, 0, false}, two{0, 0, false};
+    circle.each_of_few(end,
+                       [&](std::int64_t i, std::int64_t p, std::int64_t q, double, const Scaled& weight) {
+                         one = {i, end, false}, two = {p, q, false};
+                         return !of_end.take(weight.number, weight.exponent);
+                       });
+    open_.push_back(one);
+    if (two.i != 0) open_.push_back(two);
+  }
+
+  /// Three stems or more, the last of which begins at k.
+  void many(const CircleSums& circle, std::int64_t k) {
+    stem(k, s_.size());
+    Draw draw(random_, circle.two_or_more(k - 1));
+    std::int64_t begin = 0;
+    for (std::int64_t l = 2; l < k; ++l) {
+      const Scaled left = p_.at(p_.m, 1, l - 1), right = p_.at(p_.m1, l, k - 1);
+      if (left.number == 0 || right.number == 0) continue;
+      begin = l;
+      if (draw.take(left.number * right.number, left.exponent + right.exponent)) break;
+    }
+    stem(begin, k - 1);
+    open_.push_back({1, begin - 1, true});
   }
 
   void pair(std::int64_t i, std::int64_t j) {
@@ -151,6 +198,7 @@ class Sampler {
   const Problem& problem_;
   const Partition& p_;
   const EndWeights& ends_;
+  const CircleSums* circle_;
   Random random_{0};
   std::string structure_;
   std::vector<Part> open_;
@@ -159,9 +207,9 @@ class Sampler {
 }  // namespace
 
 std::vector<std::string> sample(const Problem& problem, const Partition& p, std::int64_t count,
-                                std::uint64_t seed) {
+                                std::uint64_t seed, const CircleSums* circle) {
   const EndWeights ends(problem);
-  Sampler sampler(problem, p, ends);
+  Sampler sampler(problem, p, ends, circle);
   Random seeds(seed);
   std::vector<std::string> structures;
   for (std::int64_t k = 0; k < count; ++k) {

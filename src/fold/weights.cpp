@@ -86,6 +86,9 @@ double Weights::hairpin_of(std::int64_t unpaired) const {
   return w_.hairpin[kMaxLoop] * of(long_loop_ * std::log(static_cast<double>(unpaired) / kMaxLoop));
 }
 
+// In whole hundredths, as RNAfold -p has it.
+double Weights::open_circle(std::int64_t n) const { return of(loops_.open_circle(n)); }
+
 double Weights::hairpin(const Bases& s, std::int64_t i, std::int64_t j) const {
   const std::int64_t size = j - i - 1;
   const int type = loops_.pair(s.codes[i], s.codes[j]);

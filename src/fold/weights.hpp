@@ -27,6 +27,7 @@ class Weights {
   double end(int pair) const { return pair > 2 ? w_.terminal_au : 1; }
   double asymmetry(int difference) const { return asymmetry_[difference]; }
   double hairpin_of(std::int64_t unpaired) const;
+  double open_circle(std::int64_t n) const;
 
   /// As Loops' functions of these names.
   double hairpin(const Bases& s, std::int64_t i, std::int64_t j) const;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "fold/all_structures.hpp"
@@ -48,6 +49,36 @@ std::string random_constraint(std::mt19937& random, const std::string& structure
       constraint[k] = ')';
   }
   return constraint;
+}
+
+/// Of numbers of loops of each kind.
+void expect_slopes(const std::string& sequence, const Model& model, const std::string& constraint) {
+  const Ensemble ensemble = fold::ensemble(sequence, model, {.gradient = true}, {}, constraint);
+  const EnergyTables tables = Parameters().tables();
+  const auto energy = [&](const std::function<void(EnergyTables&)>& change) {
+    EnergyTables changed = tables;
+    change(changed);
+    Model of = model;
+    of.parameters = Parameters(std::make_shared<EnergyTables>(changed));
+    return fold::ensemble(sequence, of, {.probabilities = false}, {}, constraint).energy;
+  };
+  const auto compare = [&](const std::string& name, std::size_t place, auto&& number) {
+    const double expected =
+        slope([&](int step) { return energy([&](EnergyTables& t) { number(t) += step; }); });
+    for (const SectionGradient& section : ensemble.gradient.sections)
+      if (section.name == name) {
+        EXPECT_NEAR(section.values[place], expected, 2e-5) << name << ' ' << place;
+      }
+  };
+  compare("ML_params", 0, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_base; });
+  compare("ML_params", 2, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_closing; });
+  compare("ML_params", 4, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_intern; });
+  compare("Misc", 2, [](EnergyTables& t) -> std::int32_t& { return t.free.terminal_au; });
+  for (std::size_t u = 1; u < 12; ++u) {
+    compare("bulge", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.bulge[u]; });
+    compare("interior", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.interior[u]; });
+    if (u > 2) compare("hairpin", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.hairpin[u]; });
+  }
 }
 
 TEST(EnsembleForced, IsTheSumOverStructuresThatPairWhatHasTo) {
@@ -140,7 +171,6 @@ TEST(EnsembleForced, OfALongPairDoesNotOverflow) {
   EXPECT_EQ(forced.pairs.front().j, 1064);
 }
 
-/// By pseudo-energies of stacks and of pairs; and each pair closes a loop.
 TEST(EnsembleForced, GradientIsTheSlope) {
   std::mt19937 random(34);
   const std::string sequence = random_sequence(random, 90, "GGCCAU");
@@ -150,31 +180,102 @@ TEST(EnsembleForced, GradientIsTheSlope) {
     if (structure[k] != '.' && random() % 4 == 0) constraint[k] = '|';
   Model model;
   model.enforce_constraint = true;
-  const Ensemble ensemble = fold::ensemble(sequence, model, {.gradient = true}, {}, constraint);
-  const EnergyTables tables = Parameters().tables();
-  const auto energy = [&](const std::function<void(EnergyTables&)>& change) {
-    EnergyTables changed = tables;
-    change(changed);
-    Model of = model;
-    of.parameters = Parameters(std::make_shared<EnergyTables>(changed));
-    return fold::ensemble(sequence, of, {.probabilities = false}, {}, constraint).energy;
-  };
-  const auto compare = [&](const std::string& name, std::size_t place, auto&& number) {
-    const double expected =
-        slope([&](int step) { return energy([&](EnergyTables& t) { number(t) += step; }); });
-    for (const SectionGradient& section : ensemble.gradient.sections)
-      if (section.name == name) {
-        EXPECT_NEAR(section.values[place], expected, 2e-5) << name << ' ' << place;
-      }
-  };
-  compare("ML_params", 0, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_base; });
-  compare("ML_params", 2, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_closing; });
-  compare("ML_params", 4, [](EnergyTables& t) -> std::int32_t& { return t.free.multi_intern; });
-  for (std::size_t u = 1; u < 12; ++u) {
-    compare("bulge", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.bulge[u]; });
-    compare("interior", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.interior[u]; });
-    if (u > 2) compare("hairpin", u, [u](EnergyTables& t) -> std::int32_t& { return t.free.hairpin[u]; });
+  expect_slopes(sequence, model, constraint);
+}
+
+TEST(EnsembleOfACircle, IsTheSumOverAllStructures) {
+  std::mt19937 random(41);
+  for (int k = 0; k < 40; ++k) {
+    Model model = without_dangles();
+    model.circular = true, model.gu_closing = k % 3 != 0, model.enforce_constraint = k % 4 == 3;
+    const std::string sequence = random_sequence(random, 11 + k % 6, k % 2 == 0 ? "GGCCAU" : "GCA");
+    std::string constraint;
+    if (k % 2 == 1) {
+      const All all(sequence, model);
+      auto one = all.weights.begin();
+      std::advance(one, static_cast<std::ptrdiff_t>(random() % all.weights.size()));
+      constraint = random_constraint(random, one->first);
+    }
+    expect_all(sequence, model, constraint);
   }
+}
+
+/// Where a circle is cut does not matter: multiloops and all else about the origin.
+TEST(EnsembleOfACircle, IsTheSameWhereverItIsCut) {
+  std::mt19937 random(42);
+  for (const std::size_t n : {60, 97, 160}) {
+    const std::string sequence = random_sequence(random, n, "GGCCAU");
+    Model model;
+    model.circular = true;
+    const EnsembleOptions options{.cutoff = 0, .gradient = true};
+    const Ensemble whole = ensemble(sequence, model, options);
+    const auto pairs = by_pair(whole);
+    for (const std::size_t cut : {n / 3, n / 2, n - 7}) {
+      const Ensemble turned = ensemble(sequence.substr(cut) + sequence.substr(0, cut), model, options);
+      EXPECT_NEAR(turned.energy, whole.energy, 1e-11 * std::abs(whole.energy));
+      EXPECT_NEAR(turned.diversity, whole.diversity, 1e-9);
+      for (const PairProbability& pair : turned.pairs) {
+        const auto place = [&](std::int64_t k) {
+          return (k - 1 + static_cast<std::int64_t>(cut)) % static_cast<std::int64_t>(n) + 1;
+        };
+        const auto [i, j] = std::minmax({place(pair.i), place(pair.j)});
+        const auto found = pairs.find({i, j});
+        ASSERT_NEAR(pair.probability, found == pairs.end() ? 0 : found->second, 1e-12);
+      }
+      // A loop across the cut may be read the other way round.
+      const auto sum = [](const SectionGradient& section) {
+        return std::accumulate(section.values.begin(), section.values.end(), 0.);
+      };
+      for (std::size_t k = 0; k < whole.gradient.sections.size(); ++k)
+        EXPECT_NEAR(sum(turned.gradient.sections[k]), sum(whole.gradient.sections[k]), 1e-9)
+            << whole.gradient.sections[k].name;
+      EXPECT_NEAR(turned.gradient.stack[n - cut], whole.gradient.stack[0], 1e-9);
+    }
+    std::vector<double> sum = whole.unpaired;
+    for (const PairProbability& pair : whole.pairs)
+      sum[static_cast<std::size_t>(pair.i - 1)] += pair.probability,
+          sum[static_cast<std::size_t>(pair.j - 1)] += pair.probability;
+    for (const double one : sum) EXPECT_NEAR(one, 1, 1e-11);
+  }
+}
+
+TEST(EnsembleOfACircle, GradientIsTheSlope) {
+  std::mt19937 random(43);
+  Model model;
+  model.circular = true;
+  expect_slopes(random_sequence(random, 24, "GGCCAU"), model, {});
+  expect_slopes(random_sequence(random, 80, "GGCCAU"), model, {});
+}
+
+TEST(EnsembleOfACircle, SamplesComeWithTheirProbabilities) {
+  Model model = without_dangles();
+  model.circular = true;
+  const std::string sequence = "GGCAAAGCCGAAAGGC";
+  expect_samples(All(sequence, model), ensemble(sequence, model, {.samples = 10'000}).samples);
+  // Three stems, of which none lies within another; pairs as often as their probability is
+  const std::string longer = "GGGGAAAACCCCAGGGGAAAACCCCAGGGGAAAACCCCA";
+  constexpr int kSamples = 2'000;
+  const Ensemble many = ensemble(longer, model, {.cutoff = 0, .samples = kSamples});
+  std::map<std::pair<std::int64_t, std::int64_t>, double> counts;
+  for (const std::string& sample : many.samples) {
+    const std::vector<std::int64_t> partner = partners(sample);
+    for (std::int64_t i = 0; i < std::ssize(partner); ++i)
+      if (const std::int64_t with = partner[static_cast<std::size_t>(i)]; with > i)
+        ++counts[{i + 1, with + 1}];
+  }
+  for (const auto& [pair, probability] : by_pair(many))
+    EXPECT_NEAR(counts[pair] / kSamples, probability,
+                6 * std::sqrt(probability * (1 - probability) / kSamples) + 2e-3);
+}
+
+TEST(EnsembleOfACircle, OfStrongRepeatsDoesNotOverflow) {
+  std::string sequence;
+  for (int k = 0; k < 450; ++k) sequence += "GC";
+  Model model;
+  model.circular = true;
+  const Ensemble ensemble = fold::ensemble(sequence, model);
+  EXPECT_NEAR(ensemble.energy, fold::ensemble(sequence).energy, 20);
+  for (const PairProbability& pair : ensemble.pairs) ASSERT_LT(pair.probability, 1.000001);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void add_ensemble_options(Command& command, EnsembleSettings& settings) {
   command.add(
       "-p,--ensemble", &settings.on,
       "All structures, each weighing exp(-energy / kT), as RNAfold -p: ensemble energy, how bases pair, centroid, "
-      "diversity; -d 1 and 3 are taken as 2 for it, as there; not with --circular and -g");
+      "diversity; -d 1 and 3 are taken as 2 for it, as there; not with -g");
   command.add(
       "--bpp FILE", &settings.pairs,
       "Probabilities of pairs to write: a table (.tsv), or of one sequence a matrix (.npy, [n, n], symmetric) or a dot "

@@ -64,9 +64,10 @@ struct Ensemble {
 /// not cut to whole hundredths, and what neighbours of a stem add at ends and in multiloops is smoothed about
 /// 0, as RNAfold -p has it. Without lonely pairs those are left out that could never stack, as there; a pair
 /// may still stand alone. A constraint that is enforced leaves out the structures in which a base that has to
-/// pair does not; no penalty stands for it.
+/// pair does not; no penalty stands for it. In a circle all kinds of loops join the ends; it takes 4 n^2
+/// bytes more.
 /// @param sequence, constraint  as fold()'s
-/// @throws BadInput as fold(), also: dangles 1 or 3 (RNAfold -p takes them as 2), circles, quadruplexes, a
+/// @throws BadInput as fold(), also: dangles 1 or 3 (RNAfold -p takes them as 2), quadruplexes, a
 ///         cutoff, gamma or samples out of range, a temperature at which a loop may have less than
 ///         -19 kT ln 2, an enforced constraint that no structure fulfils; OutOfMemory, Interrupted
 /// @note Tolerance: sums of doubles with a power of two for each tile, so that nothing overflows at any
@@ -75,10 +76,10 @@ struct Ensemble {
 ///       hundreds a cell of the n^2 / 2. Memory 20 n^2 bytes. Where pairs have a span L, only what lies in
 ///       the band of it is computed and kept: n L^2 multiplications and 40 n (L + 64) bytes. Threads share
 ///       one sequence by strips of rows. The result does not depend on their number, in its last bits on the
-///       processor's instructions. A GPU has no samples, gradients, pseudo-energies and enforced constraints
-///       (BadInput where it is named), takes 16 n^2 bytes of its memory with any span, and sums in another
-///       order: within 1e-9 of the CPU's energy, relative, and 1e-8 of probabilities, tested; 1e-14 were
-///       seen.
+///       processor's instructions. A GPU has no samples, gradients, pseudo-energies, circles and enforced
+///       constraints (BadInput where it is named), takes 16 n^2 bytes of its memory with any span, and sums
+///       in another order: within 1e-9 of the CPU's energy, relative, and 1e-8 of probabilities, tested;
+///       1e-14 were seen.
 /// Source: McCaskill, Biopolymers 29:1105 (1990).
 Ensemble ensemble(std::string_view sequence, const Model& model = {}, const EnsembleOptions& options = {},
                   const Run& run = {}, std::string_view constraint = {});
