@@ -10,7 +10,8 @@ runs to its end. The files of both runs have to be equal, byte by byte, and noth
     bench/cohort/kills.py build/default/bin/warploom --items 1000 --workers 4 --speed
 
 measures instead how much faster several workers are than one, undisturbed; with one of them killed in the middle and
-replaced; and with one killed and not replaced, beside the bound 1 / (f / n + (1 - f) / (n - 1)). On a machine whose speed
+replaced; and with one killed and not replaced, beside the bound 1 / (f / n + (1 - f) / (n - 1)). The one worker goes round the
+cores of the several, for cores are not equally fast. On a machine whose speed
 changes from run to run these ratios do, too; so each is also given by "worker time": the seconds of items that count, as
 their records say, divided by the seconds that workers lived, beside the same of one worker. It is what claims, deaths and
 the end of the list cost, whatever the speed was.
@@ -137,13 +138,28 @@ def kills(arguments, scratch):
             "lost": sorted(lost), "different": sorted(different), "left over": sorted(strange)}
 
 
-def timed(cohort, workers, kill_at=None, replace=False, turn=0):
-    """Seconds, and the share of the workers' time that went into items that count."""
+def go_round(worker, cores):
+    """Lets it run on each of the cores in turns."""
+    turn = 0
+    while worker.poll() is None:
+        turn += 1
+        for thread in Path(f"/proc/{worker.pid}/task").iterdir():
+            try:
+                os.sched_setaffinity(int(thread.name), {cores[turn % len(cores)]})
+            except (ProcessLookupError, FileNotFoundError):
+                pass
+        time.sleep(.25)
+
+
+def timed(cohort, workers, kill_at=None, replace=False, around=1):
+    """Seconds, and the share of the workers' time that went into items that count. One worker goes round `around` cores."""
     shutil.rmtree(cohort.folder, ignore_errors=True)
     first, second = processors()
+    cores = (first + second)[:max(workers, around)]
     started = time.monotonic()
-    cores = [(first + second)[(number + turn) % len(first + second)] for number in range(workers)]
-    running = [cohort.start(core) for core in cores]
+    running = [cohort.start(core) for core in cores[:workers]]
+    if workers == 1:
+        go_round(running[0], cores)
     if kill_at is not None:
         time.sleep(kill_at)
         kill_tree(running[0])
@@ -169,8 +185,8 @@ def speed(arguments, scratch):
     cohort.items = arguments.items
     runs = {"one worker": [], "all": [], "one killed and replaced": [], "one killed": []}
     half = []
-    for turn in range(arguments.rounds):
-        runs["one worker"].append(timed(cohort, 1, turn=turn))
+    for _ in range(arguments.rounds):
+        runs["one worker"].append(timed(cohort, 1, around=n))
         runs["all"].append(timed(cohort, n))
         half.append(runs["all"][-1][0] / 2)
         runs["one killed and replaced"].append(timed(cohort, n, half[-1], True))

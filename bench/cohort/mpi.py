@@ -47,7 +47,9 @@ def main():
         file.write(b">g\n")
         for _ in range(arguments.bases // 80):
             file.write(draw.randbytes(80).translate(letters) + b"\n")
-    problems = {"dp nussinov": ["dp", "nussinov", "r.fa", "--storage", "plain", "-o"],
+    (folder / "s.fa").write_text(">s\n" + "".join(draw.choices("ACGU", k=100)) + "\n")
+    problems = {"start: dp nussinov of 100 bases": ["dp", "nussinov", "s.fa", "--storage", "plain", "-o"],
+                "dp nussinov": ["dp", "nussinov", "r.fa", "--storage", "plain", "-o"],
                 "table count": ["table", "count", "g.fa", "--kmer", "31", "--canonical", "-o", "/dev/null", "--database"]}
     result = {"points": arguments.points, "bases": arguments.bases}
     same = True

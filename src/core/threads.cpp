@@ -99,7 +99,7 @@ class Pool {
       }
       all = work.places >= threads_.size();
       works_.push_back(&work);
-      ++calls_;
+      ++begun_;
     }
     if (all)
       wake_.notify_all();
@@ -112,7 +112,6 @@ class Pool {
           "that work is missing: end the child in the body, or fork outside");
     std::unique_lock lock(mutex_);
     std::erase(works_, &work);
-    --calls_;
     work.left.wait(lock, [&] { return work.helpers == 0; });
   }
 
@@ -132,9 +131,10 @@ class Pool {
       wake_.wait(lock, [&] { return stopping_ || (work = choose()) != nullptr; });
       if (stopping_) return;
       ++work->helpers;
+      const unsigned begun = begun_;
       lock.unlock();
-      // Where another call is under way it may need the thread more.
-      work->run([&] { return calls_ > 1 || work->forked(); });
+      // A call that began since may need the thread more.
+      work->run([&] { return begun_ != begun || work->forked(); });
       if (work->forked()) std::_Exit(EXIT_FAILURE);  // the child of this thread has no caller to go back to
       current_scope() = nullptr;
       lock.lock();
@@ -147,7 +147,7 @@ class Pool {
   std::vector<std::thread> threads_;
   std::vector<Work*> works_;
   bool stopping_ = false;
-  std::atomic<unsigned> calls_ = 0;  // works_.size(), also read without the mutex
+  std::atomic<unsigned> begun_ = 0;  // calls so far, also read without the mutex
 };
 
 PerProcess<Pool> pool;

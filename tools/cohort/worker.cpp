@@ -85,7 +85,8 @@ class Cohort {
 
  private:
   void work(unsigned number, Run run) {
-    run.threads = std::max(1U, threads_ / plan_.at_once + (number < threads_ % plan_.at_once ? 1 : 0));
+    // One of its own, and those that belong to nobody, which go where they are needed.
+    run.threads = 1 + std::max(threads_, plan_.at_once) - plan_.at_once;
     if (run.devices.size() > 1) run.devices = {run.devices[number % run.devices.size()]};
     run.progress = {};
     run.stop = &stop_;  // what the scopes around this cohort ask for is heard on the thread that runs it
@@ -97,9 +98,8 @@ class Cohort {
       const std::lock_guard lock(mutex_);
       if (!stopped_) stopped_ = std::current_exception();
     }
-    spare_.give(run.threads);  // the last items have them
     const std::lock_guard lock(mutex_);
-    --working_;
+    if (--working_ < threads_) spare_.give(1);  // the last items have it
     changed_.notify_all();
   }
 

@@ -15,6 +15,7 @@
 #include "report.hpp"
 #include "series.hpp"
 #include "warploom/core/run.hpp"
+#include "warploom/core/threads.hpp"
 #include "warploom/imaging/denoise_workflow.hpp"
 #include "warploom/json/json.hpp"
 
@@ -100,10 +101,12 @@ int run(DenoiseSettings settings) {
     files.write(image.path, [&](const auto& path) { io::write_nifti(path, file, {settings.gzip_level}); });
   };
   timed(run.times.write, [&] {
-    // A thread a file, each of which has the others compress: a map alone is too small for all of them.
+    // A thread a file, each of which has the others compress: a map alone is too small for all of them. Of
+    // one thread, one file after the other.
+    const std::launch how = threads() == 1 ? std::launch::deferred : std::launch::async;
     std::vector<std::future<void>> written;
     for (const ImageFile& image : images)
-      written.push_back(std::async(std::launch::async, [&, around = scope.run()] {
+      written.push_back(std::async(how, [&, around = scope.run()] {
         const RunScope same(around);
         write(image);
       }));
