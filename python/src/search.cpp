@@ -99,17 +99,19 @@ class Recorded {
       : file_(io::recording_file(path).string()),
         recording_(signal::read_prepared(file_, {.rate = rate}, {})) {}
 
-  /// Matches, best first, remarks, and how many pairs and candidates were compared. @param query  another
-  /// recording, all of it
+  /// Matches, best first, remarks, names of the recording's channels, and what channels of the query were
+  /// multiplied by. @param query  another recording, all of it
   auto find(const Recorded* query, std::optional<Stretch> stretch, std::int64_t best, double band,
             double exclusion, double max_lag, std::int32_t neighbours, const std::vector<double>& scales,
             bool negated, std::int32_t segments, std::optional<double> max_distance, double significance,
-            bool only_significant, const std::string& match, bool normalize, const Asked& asked) {
+            bool only_significant, const std::string& match, bool normalize, std::optional<double> gain,
+            const Asked& asked) {
     search::SearchOptions options;
     options.normalization = normalization_of(normalize);
     options.match = parse_match(match);
     options.only_significant = only_significant;
     options.on_gpu = on_gpu_;
+    options.gain = gain;
     search::FindOptions& find = options.find;
     find.limit = best;
     find.band = band;
@@ -147,7 +149,8 @@ class Recorded {
       matches.emplace_back(hit.onset, hit.duration, m.boundaries().first, m.boundaries().last, m.matched,
                            m.channels, m.coverage, m.distance, m.chance, hit.self, std::move(pairs));
     }
-    return std::tuple(std::move(matches), result.remarks, result.channels);
+    const std::vector<double> gains = result.gains.empty() ? std::vector<double>{} : result.gains[0];
+    return std::tuple(std::move(matches), result.remarks, result.channels, gains);
   }
 
   std::vector<std::string> channels() const { return signal::channel_names(recording_); }
@@ -230,7 +233,7 @@ void bind_search(nb::module_& module) {
            nb::arg("band"), nb::arg("exclusion"), nb::arg("max_lag"), nb::arg("neighbours"),
            nb::arg("scales"), nb::arg("negated"), nb::arg("segments"), nb::arg("max_distance").none(),
            nb::arg("significance"), nb::arg("only_significant"), nb::arg("match"), nb::arg("normalize"),
-           nb::arg("asked"))
+           nb::arg("gain").none(), nb::arg("asked"))
       .def("channels", &Recorded::channels)
       .def("rate", &Recorded::rate)
       .def("samples", &Recorded::samples)

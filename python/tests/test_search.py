@@ -99,3 +99,24 @@ def test_names_what_is_wrong(walk):
     with pytest.raises(TypeError, match="samples"):
         pickle.dumps(wl.Index(walk))
     assert pickle.loads(pickle.dumps(wl.search(walk, walk[:, 100:180])[0])).first == 100
+
+
+def test_other_units_are_noticed_or_given(walk):
+    # Accelerations of three axes that show gravity: in g, and in m/s^2.
+    recording = 0.1 * walk + np.array([[0.2], [0.1], [1.0]], np.float32)
+    query = recording[:, 100:180]
+    same = wl.search(recording, query, best=5, fs=100)
+    assert same.gains == [1, 1, 1]
+    assert wl.search(recording, query, best=5, fs=100, match="free").gains == []
+    found = wl.search(9.80665 * recording, query, best=5, fs=100)
+    assert found.gains == pytest.approx([9.80665] * 3) and "9.81" in "".join(found.remarks)
+    given = wl.search(9.80665 * recording, query, best=5, fs=100, gain=9.80665)
+    assert [m.first for m in given] == [m.first for m in found] == [m.first for m in same]
+    assert wl.search(9.80665 * recording, query, best=5, fs=100, gain=1).gains == [1, 1, 1]
+
+
+@pytest.mark.parametrize("gain, options, words", [("twice", {}, "twice"), (0, {}, "1e-12"), (float("nan"), {}, "nan"), (-1, {}, "-1"),
+                                                  (2, {"match": "free"}, "shapes alone")])
+def test_gains_that_are_none(walk, gain, options, words):
+    with pytest.raises(ValueError, match=words):
+        wl.search(walk, walk[:, 100:180], gain=gain, **options)

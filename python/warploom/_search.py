@@ -129,10 +129,12 @@ class Match:
 class Matches(Sequence[Match]):
     """Matches, best first."""
 
-    def __init__(self, matches: list[Match], remarks: list[str]) -> None:
+    def __init__(self, matches: list[Match], remarks: list[str], gains: Sequence[float] = ()) -> None:
         self._matches = matches
         self.remarks = remarks
         """What a person should know: channels that are constant, how the recording was read."""
+        self.gains = list(gains)
+        """What each channel of the query was multiplied by to be in the recording's units; of ``match="auto"``."""
 
     @overload
     def __getitem__(self, index: int) -> Match: ...
@@ -160,6 +162,19 @@ class Matches(Sequence[Match]):
             {"onset": [m.onset for m in self], "duration": [m.duration for m in self],
              "channels": [m.matched for m in self], "score": [m.score for m in self]}
         )
+
+
+def _gain_of(gain: float | str, match: str) -> float | None:
+    """None: to be found out."""
+    if isinstance(gain, str):
+        if gain != "auto":
+            raise BadInput(f"gain: '{gain}' is neither \"auto\" nor a factor")
+        return None
+    if not 1e-12 <= gain <= 1e12:
+        raise BadInput(f"gain: {gain} is not within 1e-12 and 1e12")
+    if match != "auto":
+        raise BadInput(f"gain: of match=\"auto\", and match=\"{match}\" compares shapes alone: leave it out")
+    return float(gain)
 
 
 class Index:
@@ -212,6 +227,7 @@ class Index:
         significance: float = 0.05,
         only_significant: bool = False,
         normalize: bool = True,
+        gain: float | str = "auto",
         query_fs: float | None = None,
         device: str = "auto",
         threads: int = 0,
@@ -234,11 +250,14 @@ class Index:
             max_distance, significance: which pairs of channels count.
             only_significant: of ``"auto"``: leave out what is not.
             normalize: bring each channel of query and window to mean 0 and deviation 1.
+            gain: of ``"auto"``: what the query is multiplied by to be in the recording's units (1: it is). ``"auto"``: found out where the
+                query is larger or smaller than all of the recording; what was found is in the result's ``gains``.
             query_fs: of a query that is an array; None: the recording's.
 
         Raises:
             BadInput: a query longer than the recording, not finite or constant; other channels.
         """
+        factor = _gain_of(gain, match)
         stretch, other = None, None
         if isinstance(query, tuple) and len(query) == 2 and all(isinstance(end, (int, float)) for end in query):
             stretch = (float(query[0]), float(query[1]))
@@ -246,9 +265,9 @@ class Index:
             other = recorded(query, query_fs if query_fs is not None else self.fs, "query")
             if (wanted := len(other.channels())) > (there := len(self.channels)):
                 raise BadInput(f"query: {wanted} channels, and the recording has {there}: give those of it that are to be found, as query[:{there}]")
-        matches, remarks, names = self._recorded.find(
+        matches, remarks, names, gains = self._recorded.find(
             other, stretch, best, band, exclusion, max_lag, neighbours, list(scales), negated, segments, max_distance,
-            significance, only_significant, match, normalize, asked(device, threads, progress),
+            significance, only_significant, match, normalize, factor, asked(device, threads, progress),
         )
         of_query = (other or self._recorded).channels()
         found = []
@@ -258,7 +277,7 @@ class Index:
                 for q, c, offset, length, distance, scale, switched, negative in pairs
             ]
             found.append(Match(onset, duration, first, last, matched, channels, coverage, score, chance, own, named))
-        return Matches(found, remarks)
+        return Matches(found, remarks, gains)
 
     def __reduce__(self) -> Any:
         raise TypeError("an Index is not pickled: keep its samples and fs")

@@ -11,6 +11,10 @@
 namespace warploom::search {
 namespace {
 
+// What the largest lag costs of a correlation; others cost as their squares. In noise some lag is always more
+// alike than none.
+constexpr float kLate = 0.5F;
+
 /// Each value becomes the largest of those at most `reach` away.
 void spread(std::vector<float>& values, std::int64_t reach) {
   // The largest of [w, w + width), in twice as wide steps; shifted back by `reach` in the end.
@@ -56,17 +60,29 @@ Assignments::Assignments(const Correlations& correlations, const Query& query, b
       negated_(negated),
       lag_(largest_lag / correlations.step()) {}
 
-Assignments::Choice Assignments::best_of(Freedom freedom, std::size_t channel, std::int32_t candidate,
-                                         std::span<const std::int64_t> windows) const {
+std::vector<float> Assignments::sums_of(Freedom freedom, std::size_t channel, std::int32_t candidate,
+                                        std::span<const std::int64_t> windows) const {
   const std::span<const float> all = correlations_.alike(channel, candidate);
   const std::int64_t most = freedom.lags ? lag_ : 0;
+  std::vector<float> sums;
+  for (std::int64_t lag = -most; lag <= most; ++lag) {
+    float& sum = sums.emplace_back(0.F);
+    for (const std::int64_t w : windows)
+      if (w + lag >= 0 && w + lag < std::ssize(all)) sum += all[w + lag];
+  }
+  return sums;
+}
+
+Assignments::Choice Assignments::best_of(std::span<const float> sums, bool negated, float count,
+                                         std::int64_t middle) {
+  const std::int64_t most = std::ssize(sums) / 2;
+  const float cost = most == 0 ? 0 : kLate * count / static_cast<float>(most * most);
   Choice best;
   for (std::int64_t lag = -most; lag <= most; ++lag) {
-    float value = 0;
-    for (const std::int64_t w : windows)
-      if (w + lag >= 0 && w + lag < std::ssize(all)) value += all[w + lag];
-    if (freedom.map && negated_ ? std::abs(value) > std::abs(best.value) : value > best.value)
-      best = {value, lag};
+    const std::int64_t late = lag - middle;
+    const float sum = sums[lag + most];
+    const float left = std::max(0.F, std::abs(sum) - cost * static_cast<float>(late * late));
+    if (left > std::abs(best.value) && (negated || sum > 0)) best = {std::copysign(left, sum), lag};
   }
   return best;
 }
@@ -78,15 +94,43 @@ Reading Assignments::fit_windows(Freedom freedom, std::span<const std::int64_t> 
   const std::size_t count = query_.channels.size();
   reading.negated.assign(count, false);
   reading.lags.assign(count, 0);
+  const bool negated = freedom.map && negated_;
+  const auto of_windows = static_cast<float>(windows.size());
+  const auto candidates_of = [&](std::size_t c) {
+    return freedom.map ? correlations_.candidates(c) : std::span(&query_.places[c], 1);
+  };
+  std::vector<std::vector<std::vector<float>>> sums(count);  // [query channels][candidates][lags]
+  for (std::size_t c = 0; c < count; ++c)
+    for (const std::int32_t k : candidates_of(c)) sums[c].push_back(sums_of(freedom, c, k, windows));
+  // Lags are counted from their middle: that from which channels are worth most.
+  const std::int64_t most = freedom.lags ? lag_ : 0;
+  std::int64_t middle = 0;
+  float largest_worth = -1;
+  for (const std::int64_t from : {std::int64_t{0}, -most / 2, most / 2, -most, most}) {
+    float worth = 0;
+    for (const std::vector<std::vector<float>>& of_channel : sums) {
+      float largest = 0;
+      for (const std::vector<float>& some : of_channel)
+        largest = std::max(largest, std::abs(best_of(some, negated, of_windows, from).value));
+      worth += largest;
+    }
+    if (worth > largest_worth) {
+      largest_worth = worth;
+      middle = from;
+    }
+    if (most == 0) break;
+  }
   std::vector<std::vector<Choice>> choices(count);  // [query channels][candidates]
+  for (std::size_t c = 0; c < count; ++c)
+    for (const std::vector<float>& some : sums[c])
+      choices[c].push_back(best_of(some, negated, of_windows, middle));
   if (freedom.map) {
     float largest = 0;
     std::vector<Edge> edges;
     for (std::size_t c = 0; c < count; ++c)
-      for (const std::int32_t k : correlations_.candidates(c)) {
-        choices[c].push_back(best_of(freedom, c, k, windows));
-        const float value = std::abs(choices[c].back().value);
-        edges.push_back({static_cast<std::int32_t>(c), k, {1, value}});
+      for (std::size_t k = 0; k < choices[c].size(); ++k) {
+        const float value = std::abs(choices[c][k].value);
+        edges.push_back({static_cast<std::int32_t>(c), candidates_of(c)[k], {1, value}});
         largest = std::max(largest, value);
       }
     for (Edge& edge : edges) edge.worth.distance = largest - edge.worth.distance;
@@ -94,9 +138,8 @@ Reading Assignments::fit_windows(Freedom freedom, std::span<const std::int64_t> 
       reading.channels[edges[edge].left] = edges[edge].right;
   }
   for (std::size_t c = 0; c < count; ++c) {
-    const std::span<const std::int32_t> some = correlations_.candidates(c);
-    const Choice best = freedom.map ? choices[c][std::ranges::find(some, reading.channels[c]) - some.begin()]
-                                    : best_of(freedom, c, reading.channels[c], windows);
+    const std::span<const std::int32_t> some = candidates_of(c);
+    const Choice best = choices[c][std::ranges::find(some, reading.channels[c]) - some.begin()];
     reading.negated[c] = best.value < 0;
     reading.lags[c] = best.lag * correlations_.step();
   }

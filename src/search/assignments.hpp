@@ -44,8 +44,12 @@ class Assignments {
     float value = 0;       ///< correlation
     std::int64_t lag = 0;  ///< [windows]
   };
-  Choice best_of(Freedom freedom, std::size_t channel, std::int32_t candidate,
-                 std::span<const std::int64_t> windows) const;
+  /// [lags] The sum of correlations at windows, each lag after or before them.
+  std::vector<float> sums_of(Freedom freedom, std::size_t channel, std::int32_t candidate,
+                             std::span<const std::int64_t> windows) const;
+  /// What is left of the largest sum beside what its lag costs. @param count  of windows; @param middle  the
+  /// lag that costs nothing
+  static Choice best_of(std::span<const float> sums, bool negated, float count, std::int64_t middle);
   /// Of one window, which is only tried, channels are matched greedily.
   Reading fit_windows(Freedom freedom, std::span<const std::int64_t> windows) const;
   std::vector<float> likeness(const Reading& reading) const;

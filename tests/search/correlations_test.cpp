@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "search/assignments.hpp"
@@ -164,6 +165,25 @@ TEST(Assignments, AreFoundAtPlacesThatNobodyNamed) {
   // Without negation it cannot be told, and without the map there is only the lag.
   EXPECT_FALSE(Assignments(correlations, all.query, false, 16).fit({true, true}, places).negated[0]);
   EXPECT_THAT(assignments.fit({false, true}, places).channels, ElementsAre(0, 1, 2));
+}
+
+TEST(Assignments, LagsHaveToBeWorthTheirCost) {
+  // Periodic channels are as much alike a period later; the second one is late by a little.
+  constexpr std::int64_t kPeriod = 16, kLate = 4;
+  NoisyQuery all;
+  const auto wave = [](std::int64_t t, std::size_t c) {
+    return static_cast<float>(
+        std::sin(2 * std::numbers::pi * static_cast<double>(t) / kPeriod + static_cast<double>(c)));
+  };
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::int64_t t = 0; t < kRecordedSamples; ++t)
+      all.recorded[c][t] = wave(t - (c == 1 ? kLate : 0), c);
+    for (std::int64_t t = 0; t < kQuerySamples; ++t) all.pattern[c][t] = wave(t, c);
+  }
+  const Correlations correlations = all.correlations();
+  const std::int64_t places[] = {10 * kPeriod, 20 * kPeriod, 30 * kPeriod};
+  EXPECT_THAT(Assignments(correlations, all.query, false, 32).fit({false, true}, places).lags,
+              ElementsAre(0, kLate, 0));
 }
 
 TEST(Orientations, AreFoundAtPlacesThatNobodyNamed) {
