@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -173,7 +174,7 @@ class Choice {
  public:
   Choice(Index& index, const Part& seen, const Query& query, const FindOptions& options)
       : index_(index),
-        whole_(index),
+        whole_(seen.all() ? nullptr : new Searched(index)),
         query_(query),
         options_(options),
         plain_(plain_reading(query)),
@@ -229,7 +230,7 @@ class Choice {
     if (searched_by_ == tried) return;
     candidates_.clear();
     if (const Reading& reading = found_.tried[tried].reading; !reading.own) {
-      read_.emplace(whole_, query_, reading, options_);
+      read_.emplace(whole_ ? *whole_ : seen_.searched, query_, reading, options_);
       candidates_ = read_->candidates(std::max(options_.limit, Competition::kPlaces));
     }
     searched_by_ = tried;
@@ -446,7 +447,7 @@ class Choice {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   Index& index_;
-  const Searched whole_;
+  const std::unique_ptr<const Searched> whole_;  // where readings are fitted to a part of it
   const Query& query_;
   const FindOptions& options_;
   const Reading plain_;

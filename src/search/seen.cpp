@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "search/joint_match.hpp"
+#include "search/mean_search.hpp"
 #include "search/plan.hpp"
 #include "search/selection.hpp"
 #include "search/turned.hpp"
@@ -22,6 +23,10 @@ namespace {
 const std::vector<double> kScales = {0.8, 0.8944271909999159, 1, 1.118033988749895, 1.25};
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// Samples of all channels and lengths, up to which bounds of all windows, and moments, are in memory: some
+// 16 bytes for each.
+constexpr std::int64_t kBounded = std::int64_t{1} << 25;
 
 /// Of a length whose moments are not kept.
 LaneWindow window_of(std::span<const float> samples) {
@@ -84,6 +89,7 @@ Searched::Searched(Index& index, std::int64_t length) : Searched(index) {
     check_interrupt();
     if (moments_[c] != nullptr) return;
     own_[c] = window_moments(signal[c], length, 0, std::ssize(signal[c]) - length + 1);
+    pad(own_[c]);
     moments_[c] = &own_[c];
   });
 }
@@ -194,7 +200,26 @@ std::vector<float> Seen::profile(const JointPattern& pattern, std::int64_t first
       });
 }
 
+MeanPattern Seen::mean_pattern(const JointPattern& pattern) const {
+  MeanPattern all;
+  all.radius = pattern.radius;
+  for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
+    const auto [recorded, later] = recorded_[pattern.channels[c]];
+    const bool kept = pattern.length() == searched_.length();
+    all.channels.push_back({pattern.samples[c], signal_[pattern.channels[c]], searched_.spread(recorded),
+                            kept ? &searched_.moments(recorded) : nullptr, later});
+  }
+  return all;
+}
+
 std::vector<Candidate> Seen::chosen(std::int64_t limit) {
+  const Index& searched = searched_.index();
+  const std::int64_t samples = samples_of_signal() * std::ssize(patterns_) * std::ssize(query_.channels);
+  if (searched.normalization() == Normalization::z && !searched.device().is_gpu() && samples <= kBounded) {
+    std::vector<MeanPattern> patterns;
+    for (const JointPattern& pattern : patterns_) patterns.push_back(mean_pattern(pattern));
+    return nearest_by_mean(patterns, limit, samples_of(in_place_.exclusion, query_.length()));
+  }
   constexpr std::int64_t kBlock = std::int64_t{1} << 20;
   Selection selection(limit, samples_of(in_place_.exclusion, query_.length()),
                       std::numeric_limits<float>::max());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "search/lanes.hpp"
+#include "search/mean_search.hpp"
 #include "search/sizes.hpp"
 #include "search/windows.hpp"
 #include "warploom/search/in_place.hpp"
@@ -120,6 +121,7 @@ class Seen {
   std::vector<float> together_at(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
   /// Of `count` windows side by side.
   std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count);
+  MeanPattern mean_pattern(const JointPattern& pattern) const;
   /// candidates() of channels apart, of every length.
   std::vector<Candidate> chosen(std::int64_t limit);
   std::int64_t longest() const;
