@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "cli/byte_size.hpp"
 #include "cli/stopwatch.hpp"
@@ -34,10 +35,13 @@ std::uint64_t usual_memory() {
   return kModest;
 }
 
-/// What an item frees the next one takes: else the system takes it back, clears it and gives it anew, page by
-/// page. One heap, so that any thread may take what another one left.
-void keep_freed_memory() {
+/// What a large item frees the next one takes: else the system takes it back, clears it and gives it anew,
+/// page by page. One heap, so that any thread may take what another one left; threads with small items would
+/// wait for each other there.
+void keep_freed_memory([[maybe_unused]] const std::vector<CohortItem>& items) {
 #if defined(__GLIBC__)
+  constexpr std::uint64_t kLarge = std::uint64_t{1} << 20;
+  if (std::ranges::none_of(items, [](const CohortItem& item) { return item.unpacked >= kLarge; })) return;
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);  // nothing
@@ -130,7 +134,7 @@ int run_and_tell(CohortPlan plan, const CohortOptions& options) {
   const auto runs = [](const CohortItem& item) { return item.error.empty(); };
   if (const auto first = std::ranges::find_if(plan.items, runs); first != plan.items.end())
     check_words(plan.command.of(*first));  // a mistake is told once, not for each item
-  keep_freed_memory();
+  keep_freed_memory(plan.items);
   const RunScope scope(options.run);
   plan.at_once = options.at_once != 0 ? options.at_once : threads();
   plan.at_once = static_cast<unsigned>(std::min<std::size_t>(plan.at_once, plan.items.size()));
