@@ -131,8 +131,8 @@ std::size_t places_of(const std::uint64_t* bits, std::size_t words, std::uint16_
     };
     // Eight at once: how many there are is nothing that a processor could guess.
     if (count > 0)
-      for (std::size_t at = 0; at < 8; ++at) put(at);
-    for (std::size_t at = 8; at < count; ++at) put(at);
+      for (std::size_t at = 0; at < 10; ++at) put(at);
+    for (std::size_t at = 10; at < count; ++at) put(at);
     found += count;
   }
   return found;

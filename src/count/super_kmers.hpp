@@ -76,19 +76,17 @@ class SuperKmers {
       const std::size_t at = begin + turned * (block_->complement_bases - bases - 2 * begin);
       const std::uint8_t* from = block_->strands[turned] + at / 4;
       const unsigned shift = 2 * (at % 4);
-      const auto eight = [&](std::size_t done, std::uint64_t mask) {
+      // Of eight bytes the shift leaves seven.
+      const auto seven = [&](std::size_t done, std::size_t left) {
         std::uint64_t bits = 0;
         std::memcpy(&bits, from + done, 8);
-        bits = (bits >> shift | std::uint64_t{from[done + 8]} << 1 << (63 - shift)) & mask;
+        bits = bits >> shift & ~std::uint64_t{0} >> (64 - 2 * std::min<std::size_t>(left, 28));
         std::memcpy(record + 1 + done, &bits, 8);
       };
-      const auto bits_of = [](std::size_t some) {  // the lowest, of one or more
-        return ~std::uint64_t{0} >> (64 - 2 * std::min<std::size_t>(some, 32));
-      };
-      eight(0, bits_of(bases));
-      eight(8, bases > 32 ? bits_of(bases - 32) : 0);
-      if (bases > 64)
-        for (std::size_t done = 16; 4 * done < bases; done += 8) eight(done, bits_of(bases - 4 * done));
+      seven(0, bases);
+      if (bases > 28) seven(7, bases - 28);
+      if (bases > 56)
+        for (std::size_t done = 14; 4 * done < bases; done += 7) seven(done, bases - 4 * done);
     });
   }
 
