@@ -18,9 +18,10 @@ struct CutBlock {
   std::uint32_t least[kRoom] = {};                    // the minimiser of the word that begins here
   std::uint64_t no_base[kRoom / 64] = {};             // a bit a letter
   std::uint64_t changes[kRoom / 64] = {};             // least[at] != least[at + 1]
-  std::uint16_t firsts[kStarts + 16], lasts[kStarts + 16];  // words that have bases only and share a minimiser
-  std::size_t runs = 0;                                   // of those: firsts[run] to lasts[run]
-  std::uint8_t strands[2][kRoom / 4 + 32] = {};           // the bases, and their reverse complement
+  std::uint16_t firsts[kStarts + 16],
+      lasts[kStarts + 16];                       // words that have bases only and share a minimiser
+  std::size_t runs = 0;                          // of those: firsts[run] to lasts[run]
+  std::uint8_t strands[2][kRoom / 4 + 32] = {};  // the bases, and their reverse complement
   std::size_t complement_bases = 0;  // base `at` lies in that at complement_bases - 1 - at, as its complement
 };
 
