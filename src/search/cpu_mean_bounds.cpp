@@ -46,12 +46,15 @@ void logarithms(const MeanEnvelope& query, const float* samples, std::int64_t pr
   for (std::int64_t w = 0; w < count; w += kLanes) {
     const Vector scale = load(moments.scale + w);
     const Normalizer normalized({moments.mean + w, moments.rest + w, moments.scale + w});
+    const float* const first = samples + w;
+    const std::int64_t left = present - w;
     const Vector squares =
-        w + query.length + kLanes - 1 <= present
-            ? least_squares(query, normalized, [&](std::int64_t j) { return load(samples + w + j); })
+        query.place[query.length - 1] + kLanes <= left
+            ? least_squares(query, normalized, [&](std::int64_t j) { return load(first + query.place[j]); })
             : least_squares(query, normalized, [&](std::int64_t j) {
                 Vector some{};
-                for (int l = 0; l < kLanes && w + l + j < present; ++l) some[l] = samples[w + l + j];
+                for (int l = 0; l < kLanes && l + query.place[j] < left; ++l)
+                  some[l] = first[l + query.place[j]];
                 return some;
               });
     // Deviations of the query over the window's; how far levels are apart, in the query's.

@@ -9,6 +9,7 @@ namespace warploom::search {
 /// A channel of a query, for lower bounds of its distance times Sizes::factor().
 struct MeanEnvelope {
   std::int64_t length;
+  const std::int32_t* place;   ///< [length] of a window's samples, ascending
   const float *lower, *upper;  ///< [length] of the query, normalised: the least and the largest in the band
   float mean, rest, deviation;
   float squares;  ///< 1 and the square of the recording's spread over that deviation
@@ -16,9 +17,9 @@ struct MeanEnvelope {
 
 /// Lower bounds of geometric means of distances (E. Keogh, VLDB 2002, with Sizes).
 struct CpuMeanBounds {
-  /// Of each of `count` windows that begin at `samples`, samples + 1, ... what is no more than the logarithm,
-  /// of base 2, of the fourth power of its distance times its factor; infinity where a sample is missing.
-  /// Moments and `to` go on to a whole vector. @param present  samples that there are
+  /// Of each of `count` windows what is no more than the logarithm, of base 2, of the fourth power of its
+  /// distance times its factor; infinity where a sample is missing. Sample j of window w lies at
+  /// samples[place[j] + w]. Moments and `to` go on to a whole vector. @param present  samples that there are
   void (*logarithms)(const MeanEnvelope& query, const float* samples, std::int64_t present,
                      const LaneMoments& moments, std::int64_t count, float* to);
 };

@@ -19,17 +19,23 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kChunk = 1024;  // [windows] that a thread looks at
+constexpr float kRounding = 1e-3F;     // of sums of logarithms
+
+/// Of base 2, of the fourth power.
+float octaves_of(float distance) { return 4 * std::log2(std::max(1e-7F, distance)); }
 
 /// Up to whole vectors.
 std::size_t padded(std::int64_t count) {
   return static_cast<std::size_t>((count + kMostLanes - 1) / kMostLanes * kMostLanes);
 }
 
-/// A channel of a query, and all windows that it is compared with.
+/// A channel of a query, and all windows that it is compared with: that begin `step` samples after each
+/// other.
 class Channel {
  public:
-  Channel(const MeanChannel& of, std::int64_t radius)
-      : recorded_(of.recorded),
+  Channel(const MeanChannel& of, std::int64_t radius, std::int64_t step)
+      : step_(step),
+        recorded_(of.recorded),
         query_({of.recorded}, JointPattern{{{of.query.begin(), of.query.end()}}, {0}, radius},
                Normalization::z),
         sizes_(of.query, of.spread),
@@ -43,7 +49,10 @@ class Channel {
     const Moments own = moments(of.query, Normalization::z);
     const auto mean = static_cast<float>(own.mean);
     const double ratio = of.spread * own.scale;
+    place_.resize(static_cast<std::size_t>(query_.length));
+    std::iota(place_.begin(), place_.end(), 0);
     envelope_ = {query_.length,
+                 place_.data(),
                  lower_.data(),
                  upper_.data(),
                  mean,
@@ -58,6 +67,7 @@ class Channel {
     }
     const std::int64_t first = of.moments == nullptr ? 0 : of.first;
     moments_ = {kept->mean.data() + first, kept->rest.data() + first, kept->scale.data() + first};
+    if (step > 1) put_apart();
   }
   Channel(const Channel&) = delete;
 
@@ -66,7 +76,7 @@ class Channel {
   /// Lower bounds of logarithms; `to` goes on to a whole vector.
   void bounds(std::int64_t first, std::int64_t count, float* to) const {
     WARPLOOM_PICK(cpu_mean_bounds)
-        ->logarithms(envelope_, recorded_.data() + first, std::ssize(recorded_) - first, of_window(first),
+        ->logarithms(envelope_, looked_at_.data() + first, std::ssize(looked_at_) - first, of_window(first),
                      count, to);
   }
   /// Distances, times factors, of at most as many windows as lanes.
@@ -83,22 +93,64 @@ class Channel {
     float distances[kMostLanes];
     batch.compute(distances);
     for (std::int64_t l = 0; l < count; ++l)
-      to[l] = std::isnan(there.scale[l])
-                  ? kInfinity
-                  : distances[l] * sizes_.factor(there.mean[l], there.rest[l], there.scale[l]);
+      to[l] = of_sizes(distances[l], there.mean[l], there.rest[l], there.scale[l]);
+  }
+  /// The same of windows here and there.
+  void compare(DtwBatch& batch, std::span<const std::int64_t> some, float* to) const {
+    LaneWindows windows;
+    for (int l = 0; l < batch.lanes(); ++l) {
+      const std::int64_t w = some[std::min<std::size_t>(l, some.size() - 1)];
+      windows.begin[l] = recorded_.data() + w * step_;
+      windows.mean[l] = moments_.mean[w];
+      windows.rest[l] = moments_.rest[w];
+      windows.scale[l] = moments_.scale[w];
+    }
+    batch.load(0, windows.begin, windows.moments());
+    float distances[kMostLanes];
+    batch.compute(distances);
+    for (std::size_t l = 0; l < some.size(); ++l)
+      to[l] = of_sizes(distances[l], windows.mean[l], windows.rest[l], windows.scale[l]);
   }
 
  private:
+  float of_sizes(float distance, float mean, float rest, float scale) const {
+    return std::isnan(scale) ? kInfinity : distance * sizes_.factor(mean, rest, scale);
+  }
+  /// Samples that lie `step` apart become neighbours, and moments of windows that do.
+  void put_apart() {
+    const std::int64_t samples = std::ssize(recorded_), windows = (samples - query_.length) / step_ + 1;
+    const std::int64_t row = static_cast<std::int64_t>(padded(samples / step_ + 1)) + kMostLanes;
+    apart_.resize(static_cast<std::size_t>(step_ * row));
+    for (std::int64_t k = 0; k < step_; ++k)
+      for (std::int64_t t = k; t < samples; t += step_) apart_[k * row + t / step_] = recorded_[t];
+    for (std::int64_t j = 0; j < query_.length; ++j)
+      place_[j] = static_cast<std::int32_t>(j % step_ * row + j / step_);
+    looked_at_ = apart_;
+    WindowMoments some;
+    for (std::int64_t w = 0; w < windows; ++w) {
+      some.mean.push_back(moments_.mean[w * step_]);
+      some.rest.push_back(moments_.rest[w * step_]);
+      some.scale.push_back(moments_.scale[w * step_]);
+    }
+    pad(some);
+    own_ = std::move(some);
+    moments_ = {own_.mean.data(), own_.rest.data(), own_.scale.data()};
+  }
+
   LaneMoments of_window(std::int64_t first) const {
     return {moments_.mean + first, moments_.rest + first, moments_.scale + first};
   }
 
+  const std::int64_t step_;
   const std::span<const float> recorded_;
+  std::span<const float> looked_at_ = recorded_;
   const CpuQuery query_;
   const Sizes sizes_;
   Lines lower_, upper_;
+  std::vector<std::int32_t> place_;
   MeanEnvelope envelope_{};
-  WindowMoments own_;  // not of those that are kept
+  std::vector<float> apart_;  // where windows are
+  WindowMoments own_;         // not of those that are kept
   LaneMoments moments_{};
 };
 
@@ -111,7 +163,7 @@ class Groups {
             0, std::ssize(of.channels[0].recorded) - std::ssize(of.channels[0].query) + 1)),
         order_(of.channels.size()) {
     if (windows_ == 0) return;
-    for (const MeanChannel& channel : of.channels) channels_.emplace_back(channel, of.radius);
+    for (const MeanChannel& channel : of.channels) channels_.emplace_back(channel, of.radius, 1);
     for (const Channel& channel : channels_) batches_.emplace_back(channel.query());
     lanes_ = batches_[0].lanes();
     done_.resize(static_cast<std::size_t>((windows_ + lanes_ - 1) / lanes_));
@@ -142,16 +194,12 @@ class Groups {
   }
 
  private:
-  static constexpr float kRounding = 1e-3F;  // of sums of logarithms
-
   std::size_t size(std::int64_t group) const {
     return static_cast<std::size_t>(std::min(lanes_, windows_ - group * lanes_));
   }
   float distance_of(float logarithms) const {
     return std::exp2(logarithms / static_cast<float>(4 * channels_.size()));
   }
-  static float logarithm_of(float distance) { return 4 * std::log2(std::max(1e-7F, distance)); }
-
   void compare(std::int64_t group, DtwBatch& batch) {
     const std::int64_t first = group * lanes_;
     const std::size_t c = order_[done_[group]++], count = size(group);
@@ -162,7 +210,7 @@ class Groups {
     const std::span<float> all = keys(group);
     if (!known(group)) {
       for (std::size_t k = 0; k < count; ++k) {
-        logarithms_[first + k] += logarithm_of(of_channel[k]) - before[k] - kRounding;
+        logarithms_[first + k] += octaves_of(of_channel[k]) - before[k] - kRounding;
         if (all[k] < kInfinity) all[k] = std::max(all[k], distance_of(logarithms_[first + k]));
       }
       return;
@@ -204,7 +252,7 @@ class Groups {
       while (!known(group)) compare(group);
       for (std::size_t c = 0; c < farther.size(); ++c)
         for (std::int64_t w = begin; w < end; ++w)
-          if (of_channels_[c][w] < kInfinity) farther[c] += logarithm_of(of_channels_[c][w]);
+          if (of_channels_[c][w] < kInfinity) farther[c] += octaves_of(of_channels_[c][w]);
     }
     std::ranges::stable_sort(order_, [&](std::size_t a, std::size_t b) { return farther[a] > farther[b]; });
   }
@@ -319,6 +367,74 @@ class Chooser {
   std::vector<Nearest> heap_;                  // of these, and of those before
 };
 
+/// Windows of a pattern some samples apart, of which single ones are compared.
+class Apart {
+ public:
+  Apart(const MeanPattern& of, std::int64_t step, std::int64_t windows) : windows_(windows) {
+    for (const MeanChannel& channel : of.channels) channels_.emplace_back(channel, of.radius, step);
+    for (const Channel& channel : channels_) batches_.emplace_back(channel.query());
+    logarithms_.resize(padded(windows));
+    of_channels_.assign(channels_.size(), std::vector<float>(padded(windows)));
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      check_interrupt();
+      channels_[c].bounds(0, windows, of_channels_[c].data());
+      for (std::int64_t w = 0; w < windows; ++w) logarithms_[w] += of_channels_[c][w];
+    }
+    for (std::int64_t w = 0; w < windows; ++w) keys_.push_back(distance_of(logarithms_[w]));
+  }
+
+  std::int64_t windows() const { return windows_; }
+  /// Distances of windows that were compared(), of others what is no more.
+  std::span<float> keys() { return keys_; }
+
+  /// Distances of some windows; of one that cannot be less than its bound infinity.
+  void compare(std::vector<std::int64_t> some, std::span<const float> most) {
+    std::vector<float> bounds(most.begin(), most.end());
+    for (std::size_t c = 0; c < channels_.size(); ++c) {
+      check_interrupt();
+      std::size_t left = 0;
+      for (std::size_t begin = 0; begin < some.size(); begin += batches_[c].lanes()) {
+        const auto these = std::span(some).subspan(
+            begin, std::min(static_cast<std::size_t>(batches_[c].lanes()), some.size() - begin));
+        float of_lanes[kMostLanes];
+        channels_[c].compare(batches_[c], these, of_lanes);
+        for (std::size_t l = 0; l < these.size(); ++l) {
+          const std::int64_t w = these[l];
+          float& before = of_channels_[c][w];
+          logarithms_[w] += octaves_of(of_lanes[l]) - before - kRounding;
+          before = of_lanes[l];
+          if (distance_of(logarithms_[w]) < bounds[begin + l]) {
+            bounds[left] = bounds[begin + l];
+            some[left++] = w;
+          } else {
+            keys_[w] = kInfinity;
+          }
+        }
+      }
+      some.resize(left);
+    }
+    GeometricMean mean;
+    for (const std::vector<float>& channel : of_channels_) {
+      std::vector<float> there;
+      for (const std::int64_t w : some) there.push_back(channel[w]);
+      mean.add(there, [](std::size_t) { return 1.F; });
+    }
+    const std::vector<float> distances = std::move(mean).values();
+    for (std::size_t k = 0; k < some.size(); ++k) keys_[some[k]] = distances[k];
+  }
+
+ private:
+  float distance_of(float logarithms) const {
+    return std::exp2(logarithms / static_cast<float>(4 * channels_.size()));
+  }
+
+  const std::int64_t windows_;
+  std::deque<Channel> channels_;
+  std::deque<DtwBatch> batches_;                 // [channels]
+  std::vector<float> keys_, logarithms_;         // [windows]
+  std::vector<std::vector<float>> of_channels_;  // [channels][windows] logarithms; distances times factors
+};
+
 }  // namespace
 
 std::vector<Candidate> nearest_by_mean(std::span<const MeanPattern> patterns, std::int64_t limit,
@@ -326,6 +442,51 @@ std::vector<Candidate> nearest_by_mean(std::span<const MeanPattern> patterns, st
   std::deque<Groups> groups;
   for (const MeanPattern& pattern : patterns) groups.emplace_back(pattern);
   return Chooser(groups, exclusion).choose(limit);
+}
+
+std::vector<Candidate> least_by_mean(std::span<const MeanPattern> of, std::int64_t step, std::int64_t windows,
+                                     std::int64_t zone) {
+  std::deque<Apart> patterns;
+  for (const MeanPattern& pattern : of) patterns.emplace_back(pattern, step, windows);
+  const auto zones = static_cast<std::size_t>(((windows - 1) * step) / zone + 1);
+  std::vector<Candidate> least(zones, {0, kInfinity, 0});
+  std::vector<std::pair<std::int64_t, std::int64_t>> range(zones);  // of its windows
+  for (std::int64_t w = windows - 1; w >= 0; --w) {
+    auto& [first, end] = range[w * step / zone];
+    first = w;
+    end = std::max(end, w + 1);
+  }
+  // The window of the least bound, of each zone, until none is less than what is known.
+  for (bool some = true; some;) {
+    some = false;
+    for (std::size_t p = 0; p < patterns.size(); ++p) {
+      Apart& pattern = patterns[p];
+      std::vector<std::int64_t> asked;
+      std::vector<float> most;
+      for (std::size_t z = 0; z < zones; ++z) {
+        const auto [first, end] = range[z];
+        if (first == end) continue;
+        const auto keys = pattern.keys().subspan(first, end - first);
+        const auto at = std::ranges::min_element(keys);
+        if (!(*at <= least[z].distance) || *at == kInfinity) continue;
+        asked.push_back(first + (at - keys.begin()));
+        most.push_back(least[z].distance);
+      }
+      if (asked.empty()) continue;
+      some = true;
+      pattern.compare(asked, most);
+      for (const std::int64_t w : asked) {
+        Candidate& known = least[w * step / zone];
+        const Candidate one{w * step, pattern.keys()[w], static_cast<std::int32_t>(p)};
+        if (one.distance < known.distance ||
+            (one.distance == known.distance &&
+             std::pair(one.pattern, one.offset) < std::pair(known.pattern, known.offset)))
+          known = one;
+        pattern.keys()[w] = kInfinity;
+      }
+    }
+  }
+  return least;
 }
 
 }  // namespace warploom::search

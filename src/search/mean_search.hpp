@@ -29,4 +29,9 @@ struct MeanPattern {
 std::vector<Candidate> nearest_by_mean(std::span<const MeanPattern> patterns, std::int64_t limit,
                                        std::int64_t exclusion);
 
+/// Of windows that begin `step` samples after each other the nearest in each zone of samples; infinitely far
+/// where all miss samples. @param windows  of each pattern; at least 1
+std::vector<Candidate> least_by_mean(std::span<const MeanPattern> patterns, std::int64_t step,
+                                     std::int64_t windows, std::int64_t zone);
+
 }  // namespace warploom::search

@@ -145,69 +145,69 @@ Sizes Seen::sizes(const JointPattern& pattern, std::size_t channel) const {
   return {pattern.samples[channel], searched_.spread(recorded_[pattern.channels[channel]].first)};
 }
 
-std::vector<float> Seen::factors(const JointPattern& pattern, std::span<const std::int64_t> offsets) const {
-  const Sizes of = sizes(pattern, 0);
-  const std::int64_t last = samples_of_signal() - pattern.length();
-  std::vector<float> all;
-  all.reserve(offsets.size());
-  for (const std::int64_t offset : offsets) {
-    if (offset < 0 || offset > last) {
-      all.push_back(1);
-      continue;
-    }
-    const LaneWindow there = window(pattern.channels[0], pattern.length(), offset);
-    all.push_back(of.factor(there.mean, there.rest, there.scale));
-  }
-  return all;
-}
-
-template <typename DistancesOf, typename FactorsOf>
-std::vector<float> Seen::together(const JointPattern& pattern, const DistancesOf& distances_of,
-                                  const FactorsOf& factors_of) const {
-  if (!apart_) return distances_of(pattern);
+std::vector<float> Seen::together_at(const JointPattern& pattern,
+                                     std::span<const std::int64_t> offsets) const {
+  if (!apart_) return distances(pattern, offsets);
   const bool sized = searched_.index().normalization() == Normalization::z;
+  const std::int64_t last = samples_of_signal() - pattern.length();
   GeometricMean mean;
+  std::vector<LaneWindow> windows;
   for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
-    const JointPattern some{{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius};
-    const std::vector<float> factors = sized ? factors_of(some) : std::vector<float>();
-    const std::vector<float> distances = distances_of(some);
-    mean.add(distances, [&](std::size_t k) { return sized ? factors[k] : 1.F; });
+    windows.clear();
+    for (const std::int64_t offset : offsets) {
+      const bool there = offset >= 0 && offset <= last;
+      LaneWindow& one = windows.emplace_back(signal_[pattern.channels[c]].data(), 0.F, 0.F, kNaN);
+      if (there) one = window(pattern.channels[c], pattern.length(), offset);
+      if (!sized && !std::isnan(one.scale)) one = {one.begin, 0, 0, 1};
+    }
+    const CpuQuery query(signal_, {{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius},
+                         searched_.index().normalization());
+    const Sizes of = sizes(pattern, c);
+    mean.add(
+        lane_distances(query, std::ssize(offsets), [&](std::int64_t, std::int64_t k) { return windows[k]; }),
+        [&](std::size_t k) {
+          return sized ? of.factor(windows[k].mean, windows[k].rest, windows[k].scale) : 1.F;
+        });
   }
   return std::move(mean).values();
 }
 
-std::vector<float> Seen::together_at(const JointPattern& pattern,
-                                     std::span<const std::int64_t> offsets) const {
-  return together(
-      pattern, [&](const JointPattern& some) { return distances(some, offsets); },
-      [&](const JointPattern& some) { return factors(some, offsets); });
-}
-
 std::vector<float> Seen::profile(const JointPattern& pattern, std::int64_t first, std::int64_t count) {
-  return together(
-      pattern, [&](const JointPattern& some) { return index().profile(some, first, count); },
-      [&](const JointPattern& some) {
-        const Sizes of = sizes(some, 0);
-        const bool known = !shifted_ && some.length() == searched_.length();  // to the last bit
-        WindowMoments own;
-        if (!known) own = window_moments(signal_[some.channels[0]], some.length(), first, count);
-        const WindowMoments& there = known ? searched_.moments(recorded_[some.channels[0]].first) : own;
-        const std::int64_t begin = known ? first : 0;
-        std::vector<float> all(static_cast<std::size_t>(count));
-        for (std::int64_t w = 0; w < count; ++w)
-          all[w] = of.factor(there.mean[begin + w], there.rest[begin + w], there.scale[begin + w]);
-        return all;
-      });
+  if (!apart_) return index().profile(pattern, first, count);
+  GeometricMean mean;
+  for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
+    const std::vector<float> distances =
+        index().profile({{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius}, first, count);
+    if (searched_.index().normalization() != Normalization::z) {
+      mean.add(distances, [](std::size_t) { return 1.F; });
+      continue;
+    }
+    const Sizes of = sizes(pattern, c);
+    const std::int32_t recorded = recorded_[pattern.channels[c]].first;
+    const bool known = !shifted_ && pattern.length() == searched_.length();  // to the last bit
+    WindowMoments own;
+    if (!known) own = window_moments(signal_[pattern.channels[c]], pattern.length(), first, count);
+    const WindowMoments& there = known ? searched_.moments(recorded) : own;
+    const std::int64_t begin = known ? first : 0;
+    mean.add(distances, [&](std::size_t k) {
+      const std::size_t w = begin + k;
+      return of.factor(there.mean[w], there.rest[w], there.scale[w]);
+    });
+  }
+  return std::move(mean).values();
 }
 
-MeanPattern Seen::mean_pattern(const JointPattern& pattern) const {
-  MeanPattern all;
-  all.radius = pattern.radius;
-  for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
-    const auto [recorded, later] = recorded_[pattern.channels[c]];
+std::vector<MeanPattern> Seen::mean_patterns() const {
+  std::vector<MeanPattern> all;
+  for (const JointPattern& pattern : patterns_) {
+    MeanPattern& one = all.emplace_back();
+    one.radius = pattern.radius;
     const bool kept = pattern.length() == searched_.length();
-    all.channels.push_back({pattern.samples[c], signal_[pattern.channels[c]], searched_.spread(recorded),
-                            kept ? &searched_.moments(recorded) : nullptr, later});
+    for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
+      const auto [recorded, later] = recorded_[pattern.channels[c]];
+      one.channels.push_back({pattern.samples[c], signal_[pattern.channels[c]], searched_.spread(recorded),
+                              kept ? &searched_.moments(recorded) : nullptr, later});
+    }
   }
   return all;
 }
@@ -216,9 +216,7 @@ std::vector<Candidate> Seen::chosen(std::int64_t limit) {
   const Index& searched = searched_.index();
   const std::int64_t samples = samples_of_signal() * std::ssize(patterns_) * std::ssize(query_.channels);
   if (searched.normalization() == Normalization::z && !searched.device().is_gpu() && samples <= kBounded) {
-    std::vector<MeanPattern> patterns;
-    for (const JointPattern& pattern : patterns_) patterns.push_back(mean_pattern(pattern));
-    return nearest_by_mean(patterns, limit, samples_of(in_place_.exclusion, query_.length()));
+    return nearest_by_mean(mean_patterns(), limit, samples_of(in_place_.exclusion, query_.length()));
   }
   constexpr std::int64_t kBlock = std::int64_t{1} << 20;
   Selection selection(limit, samples_of(in_place_.exclusion, query_.length()),
@@ -317,6 +315,12 @@ std::vector<Nearby> Seen::minima() const {
   const std::int64_t zone = samples_of(in_place_.exclusion, query_.length()) + 1;
   const std::int64_t windows = samples_of_signal() - longest() + 1;
   const std::int64_t step = std::max<std::int64_t>(1, query_.length() / 32);
+  if (apart_ && searched_.index().normalization() == Normalization::z && windows > 0) {
+    std::vector<Nearby> least;
+    for (const Candidate& one : least_by_mean(mean_patterns(), step, (windows - 1) / step + 1, zone))
+      if (std::isfinite(one.distance)) least.push_back({one.offset - earliest_, logarithm_of(one.distance)});
+    return least;
+  }
   std::vector<std::int64_t> offsets;
   for (std::int64_t w = 0; w < windows; w += step) offsets.push_back(w);
   std::vector<Nearby> least((windows + zone - 1) / zone);

@@ -112,16 +112,12 @@ class Seen {
   LaneWindow window(std::int32_t channel, std::int64_t length, std::int64_t offset) const;
   /// What the sizes of a channel's windows say. @param channel  of a pattern's
   Sizes sizes(const JointPattern& pattern, std::size_t channel) const;
-  /// What multiplies distances(pattern, offsets) of the one channel of a pattern.
-  std::vector<float> factors(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
-  /// The reading's distance. @param distances_of, factors_of  a pattern of one channel
-  template <typename DistancesOf, typename FactorsOf>
-  std::vector<float> together(const JointPattern& pattern, const DistancesOf& distances_of,
-                              const FactorsOf& factors_of) const;
+  /// The reading's distance there, of channels together.
   std::vector<float> together_at(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
   /// Of `count` windows side by side.
   std::vector<float> profile(const JointPattern& pattern, std::int64_t first, std::int64_t count);
-  MeanPattern mean_pattern(const JointPattern& pattern) const;
+  /// Views of patterns_, as they are searched.
+  std::vector<MeanPattern> mean_patterns() const;
   /// candidates() of channels apart, of every length.
   std::vector<Candidate> chosen(std::int64_t limit);
   std::int64_t longest() const;

@@ -39,8 +39,8 @@ std::vector<Candidate> found_by(const Asked& asked) {
   return nearest_by_mean(patterns, asked.limit, asked.exclusion);
 }
 
-/// All windows are compared.
-std::vector<Candidate> all_compared(const Asked& asked) {
+/// All windows, compared, in the order in which they are chosen.
+std::vector<Candidate> every_window(const Asked& asked) {
   std::vector<Candidate> all;
   Index index({asked.recorded.begin(), asked.recorded.end()});
   for (std::size_t p = 0; p < asked.queries.size(); ++p) {
@@ -61,7 +61,11 @@ std::vector<Candidate> all_compared(const Asked& asked) {
         all.push_back({w, distances[w], static_cast<std::int32_t>(p)});
   }
   std::ranges::sort(all, chosen_before);
-  return choose(all, asked.limit, std::min(asked.exclusion, kLargestZone));
+  return all;
+}
+
+std::vector<Candidate> all_compared(const Asked& asked) {
+  return choose(every_window(asked), asked.limit, std::min(asked.exclusion, kLargestZone));
 }
 
 std::string text_of(const std::vector<Candidate>& all) {
@@ -166,6 +170,34 @@ TEST(NearestByMean, TakesMomentsThatAreKeptAndThatBeginElsewhere) {
   for (const Candidate& one : all)
     if (one.offset >= 100) later.push_back({one.offset - 100, one.distance, one.pattern});
   EXPECT_EQ(nearest_by_mean(patterns, std::ssize(later), 0), later);
+}
+
+/// @param windows  of which there are more
+void expect_the_same_zones(const Asked& asked, std::int64_t step, std::int64_t windows, std::int64_t zone) {
+  std::vector<Candidate> expected(((windows - 1) * step) / zone + 1,
+                                  {0, std::numeric_limits<float>::infinity(), 0});
+  for (const Candidate& one : every_window(asked)) {
+    if (one.offset % step != 0 || one.offset / step >= windows) continue;
+    Candidate& least = expected[one.offset / zone];
+    if (one.distance < least.distance) least = one;
+  }
+  const std::vector<Candidate> found = least_by_mean(asked.patterns(), step, windows, zone);
+  EXPECT_EQ(found, expected) << "found\n" << text_of(found) << "expected\n" << text_of(expected);
+}
+
+TEST(LeastByMean, IsTheNearestOfEachZone) {
+  for (const std::int64_t step : {1, 2, 5}) {
+    expect_the_same_zones(walks(3, 1200, {64}), step, 1000 / step, 33);
+    expect_the_same_zones(walks(4, 1200, {50, 64}), step, 1100 / step, 40);
+    expect_the_same_zones(walks(2, 300, {33}), step, 100 / step, 1);
+  }
+}
+
+TEST(LeastByMean, WhereAllWindowsMissSamplesThereIsNone) {
+  Asked asked = walks(2, 1200, {40});
+  for (std::size_t k = 200; k < 500; k += 30) asked.recorded[1][k] = kMissingSample;
+  expect_the_same_zones(asked, 3, 380, 21);
+  EXPECT_EQ(least_by_mean(asked.patterns(), 3, 380, 21)[12].distance, std::numeric_limits<float>::infinity());
 }
 
 TEST(NearestByMean, DoesNotDependOnThreads) {
