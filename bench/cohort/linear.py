@@ -5,7 +5,7 @@
 
 On N cores, one after the other: N processes that compute and touch no memory (`spin`); N that copy 64 MiB back and forth
 (`copy`); N that call `warploom denoise --threads 1` for images of their own, one after the other (`processes`); N workers of one
-thread that share a folder (`workers`); and one worker that has N images in work at a time (`cohort`). Each gets the same work a
+thread that share a folder (`workers`); and one worker of N threads that has N images in work at a time, or --at-once (`cohort`). Each gets the same work a
 core. Says for each how much it did a second, divided by N times what one core did (the median of rounds), the processor
 time of an image, and the share of the cores' time that this was: images a second are the busy cores divided by an image's time, so
 that what is lost is either slower images, as those of independent processes are, or cores that wait. Prints one JSON object.
@@ -66,6 +66,7 @@ def main():
     parser.add_argument("--each", type=int, default=4, help="images a core")
     parser.add_argument("--side", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--at-once", default="", help="images that the cohort has in work, one number for each of --cores [one a core]")
     parser.add_argument("--options", default="", help="more words of denoise")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -74,6 +75,9 @@ def main():
     folder.mkdir(parents=True)
     first, second = processors()
     numbers = [int(n) for n in arguments.cores.split(",")]
+    at_once = [int(n) for n in arguments.at_once.split(",")] if arguments.at_once else numbers
+    if len(at_once) != len(numbers):
+        sys.exit(f"--at-once has {len(at_once)} numbers, --cores {len(numbers)}")
     if max(numbers) > len(first + second):
         sys.exit(f"{max(numbers)} cores are asked for, {len(first + second)} are there")
     for k in range(4):
@@ -82,7 +86,7 @@ def main():
     rounds = {}
     result = {"side": arguments.side, "images a core": arguments.each, "disk": disk_of(folder), "options": arguments.options,
               "processors": {"cores": len(first), "that share one with another": len(second)}, "runs": []}
-    for n in numbers:
+    for n, images_at_once in zip(numbers, at_once):
         cores = list(map(str, (first + second)[:n]))
         inputs, results = folder / f"in{n}", folder / "out"
         inputs.mkdir()
@@ -91,7 +95,7 @@ def main():
         worker = [tool, "cohort", str(inputs), "-o", str(results), "-q"]
         tail = ["--", "denoise", "{}", "-o", "{out}"] + words
         for _ in range(arguments.rounds):
-            run = {"cores": n}
+            run = {"cores": n, "at once": images_at_once}
             for name, program, times in (("spin", SPIN, 200000), ("copy", COPY, 40)):
                 seconds, _, _, printed = on_cores([(core, [sys.executable, "-c", program, str(times)]) for core in cores])
                 run[name] = {"rate": sum(times / float(text) for text in printed)}
@@ -101,7 +105,7 @@ def main():
                     " || exit 1; done", "sh"] + [f"{at * arguments.each + k:03d}" for k in range(arguments.each)])
                     for at, core in enumerate(cores)],
                 "workers": [(core, worker + ["--at-once", "1", "--threads", "1"] + tail) for core in cores],
-                "cohort": [(",".join(cores), worker + ["--at-once", str(n), "--threads", str(n)] + tail)],
+                "cohort": [(",".join(cores), worker + ["--at-once", str(images_at_once), "--threads", str(n)] + tail)],
             }
             for name, commands in ways.items():
                 shutil.rmtree(results, ignore_errors=True)
@@ -113,12 +117,12 @@ def main():
             rounds.setdefault(n, []).append(run)
             print(json.dumps(run), file=sys.stderr, flush=True)
         shutil.rmtree(inputs)
-        run = {"cores": n}
+        run = {"cores": n, "at once": images_at_once}
         for name in rounds[n][0]:
-            if name != "cores":
+            if name not in run:
                 run[name] = {what: statistics.median(one[name][what] for one in rounds[n]) for what in rounds[n][0][name]}
         for name, said in run.items():
-            if name != "cores" and numbers[0] == 1:
+            if isinstance(said, dict) and numbers[0] == 1:
                 said["of linear"] = said["rate"] / (result["runs"] or [run])[0][name]["rate"] / n
         result["runs"].append(run)
     result["rounds"] = rounds
