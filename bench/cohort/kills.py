@@ -141,14 +141,17 @@ def kills(arguments, scratch):
 def go_round(worker, cores):
     """Lets it run on each of the cores in turns."""
     turn = 0
-    while worker.poll() is None:
+    while True:
         turn += 1
         for thread in Path(f"/proc/{worker.pid}/task").iterdir():
             try:
                 os.sched_setaffinity(int(thread.name), {cores[turn % len(cores)]})
             except (ProcessLookupError, FileNotFoundError):
                 pass
-        time.sleep(.25)
+        try:
+            return worker.wait(timeout=.25)
+        except subprocess.TimeoutExpired:
+            pass
 
 
 def timed(cohort, workers, kill_at=None, replace=False, around=1):

@@ -20,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+/// Limits above are none: version 1 says the largest number of whole pages.
+constexpr std::uint64_t kLargestLimit = std::uint64_t{1} << 60;
 
 /// The number behind a word, as in "MemAvailable:  16384 kB"; behind "" the first of the file.
 std::optional<std::uint64_t> number_in(const fs::path& file, std::string_view word = "") {
@@ -46,7 +48,7 @@ std::uint64_t group_leaves(const fs::path& mount, fs::path group, const GroupFil
   std::uint64_t least = kUnlimited;
   for (;; group = group.parent_path()) {
     const fs::path directory = mount / group;
-    if (const auto limit = number_in(directory / files.limit)) {
+    if (const auto limit = number_in(directory / files.limit); limit && *limit < kLargestLimit) {
       const std::uint64_t usage = number_in(directory / files.usage).value_or(0);
       const std::uint64_t pages = number_in(directory / "memory.stat", files.file_pages).value_or(0);
       const std::uint64_t used = usage - std::min(pages, usage);

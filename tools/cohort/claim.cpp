@@ -107,11 +107,11 @@ Claims::~Claims() {
 fs::path Claims::path(const std::string& item) const { return folder_ / (item + ".claim"); }
 
 std::string Claims::text(const Held& held) const {
+  static const std::string since = began(getpid());
   // Of one length for every number of beats, so that a new one replaces it byte by byte.
   return fmt::format(
       "{{\"tag\": \"{}\", \"host\": {}, \"machine\": \"{}\", \"process\": {}, \"began\": \"{}\", \"beat_ms\": {}, \"beats\": \"{:020}\"}}\n",
-      held.tag, Json(host_name()).dump(), this_machine(), getpid(), began(getpid()), beat_.count(),
-      held.beats);
+      held.tag, Json(host_name()).dump(), this_machine(), getpid(), since, beat_.count(), held.beats);
 }
 
 bool Claims::make(const std::string& item, const Held& held) {
