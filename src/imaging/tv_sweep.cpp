@@ -8,11 +8,12 @@
 // What lies outside the mask before the first voxel of a row and behind its last is not touched: in the box
 // around a ball, half of it.
 //
-// Sums are added a row at a time, in an order that the pieces say, which follow from the grid. Where there
-// are more threads than pieces, pieces are cut into parts along z, and who is the last to finish one adds.
+// Rows leave their sums, which are added afterwards in an order that pieces say, which follow from the grid.
+// So a sweep may go over as many planes as suits the threads: one thread goes through all.
 
 #include "imaging/tv_sweep.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -92,7 +93,6 @@ TvSweep::TvSweep(const TvProblem& problem, bool whole_rows)
   sums_a_row_ = 2 * group_ + 2;
   row_sums_.resize(static_cast<std::size_t>(groups * nz_ * ny_ * sums_a_row_));
   sums_.resize(static_cast<std::size_t>(tiles_ * slabs_ * groups));
-  open_ = std::vector<std::atomic<std::int64_t>>(sums_.size());
 }
 
 TvSweep::Scratch TvSweep::make_scratch() const {
@@ -124,30 +124,26 @@ TvSweep::Piece TvSweep::piece(std::int64_t index) const {
 }
 
 TvSums TvSweep::run(const TvPass& pass) {
-  const std::int64_t pieces = std::ssize(sums_), wanted = threads();
+  const std::int64_t pieces = std::ssize(sums_), columns = pieces / slabs_, wanted = threads();
   // A part of fewer planes would do too much of what lies below it once more.
   constexpr std::int64_t kFewestPlanes = 4, kPartsAThread = 3;
-  const std::int64_t parts = wanted == 1
-                                 ? 1
-                                 : std::clamp<std::int64_t>((kPartsAThread * wanted + pieces - 1) / pieces, 1,
-                                                            std::max<std::int64_t>(1, slab_ / kFewestPlanes));
-  const std::int64_t planes = (slab_ + parts - 1) / parts, workers = std::min(wanted, parts * pieces);
+  const std::int64_t parts =
+      wanted == 1 ? 1
+                  : std::clamp<std::int64_t>((kPartsAThread * wanted + columns - 1) / columns, 1,
+                                             std::max<std::int64_t>(1, nz_ / kFewestPlanes));
+  const std::int64_t planes = (nz_ + parts - 1) / parts, workers = std::min(wanted, parts * columns);
   while (std::ssize(scratch_) < workers) scratch_.push_back(make_scratch());
-  for (std::atomic<std::int64_t>& open : open_) open.store(parts, std::memory_order_relaxed);
   std::atomic<std::int64_t> next = 0;
   parallel_for(workers, [&](std::int64_t worker) {
-    for (std::int64_t index; (index = next.fetch_add(1)) < parts * pieces;) {
-      const std::int64_t of = index / parts;
-      const Piece whole = piece(of);
-      Piece part = whole;
-      part.z_begin = std::min(whole.z_end, whole.z_begin + index % parts * planes);
-      part.z_end = std::min(whole.z_end, part.z_begin + planes);
+    for (std::int64_t index; (index = next.fetch_add(1)) < parts * columns;) {
+      Piece part = piece(index / parts * slabs_);
+      part.z_begin = std::min(nz_, index % parts * planes);
+      part.z_end = std::min(nz_, part.z_begin + planes);
       if (part.z_begin < part.z_end) sweep(pass, part, scratch_[static_cast<std::size_t>(worker)]);
-      if (open_[static_cast<std::size_t>(of)].fetch_sub(1, std::memory_order_acq_rel) == 1)
-        sums_[static_cast<std::size_t>(of)] = added(whole);
     }
     rows_.fence();
   });
+  parallel_for(pieces, [&](std::int64_t k) { sums_[static_cast<std::size_t>(k)] = added(piece(k)); });
   TvSums sums;
   for (std::size_t k = 0; k < sums_.size(); ++k) {
     const int first = piece(static_cast<std::int64_t>(k)).first;

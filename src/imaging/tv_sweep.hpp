@@ -3,7 +3,6 @@
 /// One pass of total variation over the image on the CPU, of Solver::accelerated or Solver::descent.
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -86,7 +85,7 @@ class TvSweep {
     float *flux_y, *move, *next;  // [channels]
     float *flux_x, *spare;        // a row
   };
-  // A slab along z times a tile along y, of a group of channels.
+  // A slab along z times a tile along y, of a group of channels; a column is all slabs of a tile.
   struct Piece {
     std::int64_t y_begin, y_end, z_begin, z_end;
     int first;  // channel
@@ -111,7 +110,6 @@ class TvSweep {
   std::int64_t sums_a_row_;
   std::vector<float> row_sums_;  // tv and fidelity of each channel of the group, mapping, turn
   std::vector<Sums> sums_;       // of a piece
-  std::vector<std::atomic<std::int64_t>> open_;  // parts of a piece that are not done
   std::vector<Scratch> scratch_;
 };
 
