@@ -81,9 +81,21 @@ Length length_of_sums(const std::vector<std::string>& sequences, const fold::Ens
   return length_of(seconds);
 }
 
+/// [m, 2], counted from 0, and their probabilities.
+std::pair<Array<std::int64_t>, Array<double>> arrays_of(const std::vector<fold::PairProbability>& list) {
+  std::vector<std::int64_t> pairs;
+  std::vector<double> probabilities;
+  for (const fold::PairProbability& pair : list) {
+    pairs.insert(pairs.end(), {pair.i - 1, pair.j - 1});
+    probabilities.push_back(pair.probability);
+  }
+  return {array_of<std::int64_t, std::int64_t>(std::move(pairs), {list.size(), 2}),
+          array_of(std::move(probabilities))};
+}
+
 /// Of each: energy, kT, pairs [m, 2] counted from 0, their probabilities, those of unpaired bases, diversity,
 /// centroid and its distance, the most accurate structure and its accuracy, samples, sections of the gradient
-/// (name, shape, numbers) and that of stacks.
+/// (name, shape, numbers) and that of stacks, quadruplexes as pairs, and bases in their runs.
 auto ensembles(const std::vector<std::string>& sequences, const std::vector<std::string>& constraints,
                const fold::Model& model, const fold::EnsembleOptions& options, const Asked& asked) {
   std::vector<fold::Ensemble> all = run_asked(asked, length_of_sums(sequences, options), [&](const Run& run) {
@@ -92,23 +104,20 @@ auto ensembles(const std::vector<std::string>& sequences, const std::vector<std:
   using Section = std::tuple<std::string, std::vector<std::int64_t>, Array<double>>;
   std::vector<
       std::tuple<double, double, Array<std::int64_t>, Array<double>, Array<double>, double, std::string,
-                 double, std::string, double, std::vector<std::string>, std::vector<Section>, Array<double>>>
+                 double, std::string, double, std::vector<std::string>, std::vector<Section>, Array<double>,
+                 Array<std::int64_t>, Array<double>, Array<double>>>
       out;
   for (fold::Ensemble& one : all) {
-    std::vector<std::int64_t> pairs;
-    std::vector<double> probabilities;
-    for (const fold::PairProbability& pair : one.pairs) {
-      pairs.insert(pairs.end(), {pair.i - 1, pair.j - 1});
-      probabilities.push_back(pair.probability);
-    }
+    auto [pairs, probabilities] = arrays_of(one.pairs);
+    auto [quadruplexes, of_quadruplexes] = arrays_of(one.quadruplexes);
     std::vector<Section> sections;
     for (fold::SectionGradient& section : one.gradient.sections)
       sections.emplace_back(section.name, std::move(section.shape), array_of(std::move(section.values)));
-    const std::size_t count = probabilities.size();
-    out.emplace_back(one.energy, one.kt, array_of<std::int64_t, std::int64_t>(std::move(pairs), {count, 2}),
-                     array_of(std::move(probabilities)), array_of(std::move(one.unpaired)), one.diversity,
-                     std::move(one.centroid), one.centroid_distance, std::move(one.mea), one.accuracy,
-                     std::move(one.samples), std::move(sections), array_of(std::move(one.gradient.stack)));
+    out.emplace_back(one.energy, one.kt, std::move(pairs), std::move(probabilities),
+                     array_of(std::move(one.unpaired)), one.diversity, std::move(one.centroid),
+                     one.centroid_distance, std::move(one.mea), one.accuracy, std::move(one.samples),
+                     std::move(sections), array_of(std::move(one.gradient.stack)), std::move(quadruplexes),
+                     std::move(of_quadruplexes), array_of(std::move(one.in_quadruplexes)));
   }
   return out;
 }
@@ -121,16 +130,10 @@ auto unpaired(const std::string& sequence, const fold::AccessibilityOptions& opt
   fold::Accessibility found = run_asked(asked, length_of(1e-4 + n * wide * wide * 5e-9), [&](const Run& run) {
     return fold::accessibility(sequence, options, model, run);
   });
-  std::vector<std::int64_t> pairs;
-  std::vector<double> probabilities;
-  for (const fold::PairProbability& pair : found.pairs) {
-    pairs.insert(pairs.end(), {pair.i - 1, pair.j - 1});
-    probabilities.push_back(pair.probability);
-  }
-  const std::size_t count = probabilities.size(), bases = sequence.size();
-  return std::tuple(
-      array_of<double, double>(std::move(found.unpaired), {bases, static_cast<std::size_t>(found.stretch)}),
-      array_of<std::int64_t, std::int64_t>(std::move(pairs), {count, 2}), array_of(std::move(probabilities)));
+  auto [pairs, probabilities] = arrays_of(found.pairs);
+  return std::tuple(array_of<double, double>(std::move(found.unpaired),
+                                             {sequence.size(), static_cast<std::size_t>(found.stretch)}),
+                    std::move(pairs), std::move(probabilities));
 }
 
 /// The energy [0.01 kcal/mol]; of each loop its kind, i, j, p, q (from 1, 0: none) and energy.

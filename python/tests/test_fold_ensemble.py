@@ -63,6 +63,17 @@ def test_where_a_circle_is_cut_does_not_matter(sequences):
     np.testing.assert_allclose(np.roll(turned.unpaired, 20), whole.unpaired, atol=1e-10)
 
 
+def test_quadruplexes_are_the_tools(tool, tmp_path):
+    sequence = "CAGGAGGAGGAGGAGAAGGGAGGGAGGGAGGG"
+    (tmp_path / "s.fa").write_text(sequence + "\n")
+    told = tool("fold", tmp_path / "s.fa", "--json", "--ensemble", "-g")["records"][0]["ensemble"]
+    found = wl.fold_ensemble(sequence, quadruplexes=True)
+    ends, probabilities = zip(*[((i, j), p) for i, j, p in told["quadruplexes"]], strict=True)
+    assert (found.quadruplexes + 1).tolist() == [list(one) for one in ends] and found.quadruplex_probability.tolist() == list(probabilities)
+    assert found.in_quadruplexes.tolist() == told["in_quadruplexes"] and found.unpaired.tolist() == told["unpaired"]
+    assert wl.fold_ensemble(sequence).in_quadruplexes.size == 0
+
+
 def test_what_has_to_pair_does(sequences):
     forced = wl.fold_ensemble("GGGGAAAACCCC", constraint="|...........", enforce_constraint=True)
     assert forced.unpaired[0] < 1e-12

@@ -26,7 +26,7 @@ class Ensemble(NamedTuple):
     probability: NDArray[np.float64]
     """[m], of these pairs."""
     unpaired: NDArray[np.float64]
-    """[n]: the probability that a base is in no pair."""
+    """[n]: the probability that a base is in no pair and no run of a quadruplex."""
     diversity: float
     """Mean number of pairs in which two structures differ."""
     centroid: str
@@ -43,6 +43,12 @@ class Ensemble(NamedTuple):
     """d(energy) / d(numbers of each section of a parameter file), shaped as the file has them; ``"pseudo_stack"``: by each base's
     pseudo-energy in stacks. Empty where it was not asked for. That by the pseudo-energy of an unpaired base is ``unpaired``, of a paired
     one 1 less that, of a pair its probability."""
+    quadruplexes: NDArray[np.int64]
+    """[m, 2]: the first and the last base of each quadruplex that is probable enough, by the last, then the first."""
+    quadruplex_probability: NDArray[np.float64]
+    """[m], of these, whatever way their runs lie."""
+    in_quadruplexes: NDArray[np.float64]
+    """[n]: the probability that a base is in a run of one. Empty where there are none."""
 
     def matrix(self) -> NDArray[np.float64]:
         """Probabilities of all pairs, [n, n], symmetric; 0 where a pair was not probable enough."""
@@ -73,16 +79,16 @@ def fold_ensemble(
     seq: str, *, cutoff: float = ..., gamma: float = ..., samples: int = ..., seed: int = ..., gradient: bool = ...,
     constraint: str | None = ..., temperature: float = ..., dangles: int = ..., parameters: PathLike | None = ..., lonely_pairs: bool = ...,
     gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., circular: bool = ..., enforce_constraint: bool = ...,
-    reactivities: ArrayLike | None = ..., shape_method: str = ..., shape_conversion: str = ..., device: str = ..., threads: int = ...,
-    progress: Progress = ...,
+    quadruplexes: bool = ..., reactivities: ArrayLike | None = ..., shape_method: str = ..., shape_conversion: str = ...,
+    device: str = ..., threads: int = ..., progress: Progress = ...,
 ) -> Ensemble: ...
 @overload
 def fold_ensemble(
     seq: Sequences, *, cutoff: float = ..., gamma: float = ..., samples: int = ..., seed: int = ..., gradient: bool = ...,
     constraint: Sequences | None = ..., temperature: float = ..., dangles: int = ..., parameters: PathLike | None = ...,
     lonely_pairs: bool = ..., gu: bool = ..., gu_closing: bool = ..., max_span: int = ..., circular: bool = ...,
-    enforce_constraint: bool = ..., reactivities: List[ArrayLike] | None = ..., shape_method: str = ..., shape_conversion: str = ...,
-    device: str = ..., threads: int = ..., progress: Progress = ...,
+    enforce_constraint: bool = ..., quadruplexes: bool = ..., reactivities: List[ArrayLike] | None = ..., shape_method: str = ...,
+    shape_conversion: str = ..., device: str = ..., threads: int = ..., progress: Progress = ...,
 ) -> List[Ensemble]: ...
 def fold_ensemble(
     seq: Union[str, Sequences],
@@ -102,6 +108,7 @@ def fold_ensemble(
     max_span: int = 0,
     circular: bool = False,
     enforce_constraint: bool = False,
+    quadruplexes: bool = False,
     reactivities: Union[ArrayLike, List[ArrayLike], None] = None,
     shape_method: str = "D",
     shape_conversion: str = "O",
@@ -119,7 +126,8 @@ def fold_ensemble(
         samples: structures to draw, each with its probability.
         seed: of these; the k-th of several sequences has ``seed + k``.
         gradient: the derivative of the energy by every energy parameter, too.
-        constraint: as in :func:`fold`, whose options the others are. Dangles are 0 or 2 here; quadruplexes are not there.
+        constraint: as in :func:`fold`, whose options the others are. Dangles are 0 or 2 here.
+        quadruplexes: G-quadruplexes form; not with ``gradient``.
         circular: the last base is joined to the first.
         enforce_constraint: structures are left out in which a base does not pair where ``constraint`` has ``(``, ``)`` or ``|``.
 
@@ -133,7 +141,8 @@ def fold_ensemble(
     (-5.507, '((((....))))')
     """
     model = _model(parameters, temperature=float(temperature), dangles=dangles, lonely_pairs=lonely_pairs, gu=gu,
-                   gu_closing=gu_closing, max_span=max_span, circular=circular, enforce_constraint=enforce_constraint)
+                   gu_closing=gu_closing, max_span=max_span, circular=circular, enforce_constraint=enforce_constraint,
+                   quadruplexes=quadruplexes)
     options = _core.EnsembleOptions()
     if not math.isfinite(cutoff) or not math.isfinite(gamma):
         raise BadInput(f"cutoff, gamma: {cutoff}, {gamma}: they are finite numbers")
@@ -159,12 +168,13 @@ def fold_ensemble(
             options.seed = (seed + k) % 2**64
             found += _core.fold_ensemble([sequence], constraints[k : k + 1], model, options, how)
     ensembles = []
-    for energy, kt, pairs, probability, unpaired, diversity, centroid, distance, mea, accuracy, drawn, sections, stack in found:
+    for (energy, kt, pairs, probability, unpaired, diversity, centroid, distance, mea, accuracy, drawn, sections, stack, runs, of_runs,
+         within) in found:
         slopes = {name: values.reshape(shape) for name, shape, values in sections}
         if gradient:
             slopes["pseudo_stack"] = stack
         ensembles.append(Ensemble(energy, kt, pairs, probability, unpaired, diversity, centroid, distance, mea, accuracy,
-                                  _objects(drawn), slopes))
+                                  _objects(drawn), slopes, runs, of_runs, within))
     return ensembles[0] if one else ensembles
 
 

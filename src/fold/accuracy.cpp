@@ -11,11 +11,13 @@ namespace {
 struct Gain {
   std::int64_t k;
   double value;
+  bool quadruplex = false;  ///< from k on; its value is that of all its bases
 };
 
 /// @param gains  by the pair's second base; none is of a longer pair than `span`
 std::pair<std::string, double> best_of(const std::vector<std::vector<Gain>>& gains, std::int64_t span,
-                                       std::span<const double> unpaired) {
+                                       std::span<const double> unpaired,
+                                       const QuadruplexSums* quadruplexes = nullptr) {
   const std::int64_t n = std::ssize(unpaired);
   const auto alone = [&](std::int64_t i) { return unpaired[static_cast<std::size_t>(i - 1)]; };
   // best[j][i]: of i..j; 0 where there is none. Rows that begin no part are not needed, but few; those
@@ -36,7 +38,7 @@ std::pair<std::string, double> best_of(const std::vector<std::vector<Gain>>& gai
     for (std::int64_t i = std::max<std::int64_t>(begin(j), 2); i <= j; ++i)
       here[place(i, j)] = at(i, j - 1) + alone(j);
     for (const Gain& gain : gains[static_cast<std::size_t>(j)]) {
-      const double inside = gain.value + at(gain.k + 1, j - 1);
+      const double inside = gain.value + (gain.quadruplex ? 0 : at(gain.k + 1, j - 1));
       here[0] = std::max(here[0], at(1, gain.k - 1) + inside);
       for (std::int64_t i = std::max<std::int64_t>(begin(j), 2); i <= gain.k; ++i) {
         double& cell = here[place(i, j)];
@@ -54,15 +56,20 @@ std::pair<std::string, double> best_of(const std::vector<std::vector<Gain>>& gai
       const Gain* taken = nullptr;
       if (at(i, j) != at(i, j - 1) + alone(j))
         for (const Gain& gain : gains[static_cast<std::size_t>(j)])
-          if (gain.k >= i && at(i, j) == at(i, gain.k - 1) + (gain.value + at(gain.k + 1, j - 1)))
+          if (gain.k >= i &&
+              at(i, j) == at(i, gain.k - 1) + (gain.value + (gain.quadruplex ? 0 : at(gain.k + 1, j - 1))))
             taken = &gain;
       if (taken == nullptr) {
         --j;
         continue;
       }
-      structure[static_cast<std::size_t>(taken->k - 1)] = '(',
-                                                    structure[static_cast<std::size_t>(j - 1)] = ')';
-      open.emplace_back(taken->k + 1, j - 1);
+      if (taken->quadruplex) {
+        draw(quadruplexes->best(taken->k, j), true, structure);
+      } else {
+        structure[static_cast<std::size_t>(taken->k - 1)] = '(';
+        structure[static_cast<std::size_t>(j - 1)] = ')';
+        open.emplace_back(taken->k + 1, j - 1);
+      }
       j = taken->k - 1;
     }
   }
@@ -72,7 +79,9 @@ std::pair<std::string, double> best_of(const std::vector<std::vector<Gain>>& gai
 }  // namespace
 
 std::pair<std::string, double> most_accurate(const Panels& probabilities, const Tiling& tiling,
-                                             std::span<const double> unpaired, double gamma) {
+                                             std::span<const double> unpaired, double gamma,
+                                             const QuadruplexSums* quadruplexes,
+                                             std::span<const QuadruplexSums::Found> found) {
   const std::int64_t n = tiling.n;
   const auto alone = [&](std::int64_t i) { return unpaired[static_cast<std::size_t>(i - 1)]; };
   std::vector<std::vector<Gain>> gains(static_cast<std::size_t>(n + 1));  // by the pair's second base
@@ -84,7 +93,22 @@ std::pair<std::string, double> most_accurate(const Panels& probabilities, const 
         if (const double value = 2 * gamma * probability[r]; value > alone(first + r) + alone(j))
           gains[static_cast<std::size_t>(j)].push_back({first + r, value});
     }
-  return best_of(gains, tiling.span, unpaired);
+  std::int64_t span = tiling.span;
+  for (const auto& [i, j, probability] : found) {
+    QuadruplexShape shape = quadruplexes->best(i, j);
+    shape.i = 1;
+    std::string runs(static_cast<std::size_t>(j - i + 1), '.');
+    double value = 0, instead = 0;
+    draw(shape, true, runs);
+    for (std::int64_t k = i; k <= j; ++k) {
+      instead += alone(k);
+      value += runs[static_cast<std::size_t>(k - i)] == '.' ? alone(k) : gamma * probability;
+    }
+    if (value <= instead) continue;
+    gains[static_cast<std::size_t>(j)].push_back({i, value, true});
+    span = std::max(span, j - i + 1);
+  }
+  return best_of(gains, span, unpaired, quadruplexes);
 }
 
 std::pair<std::string, double> most_accurate(std::span<const PairProbability> pairs,

@@ -38,13 +38,17 @@ void check(const Model& model, const EnsembleOptions& options, const Run& run) {
     throw BadInput(fmt::format("a gamma of {}: it is 0 to 1,000,000", options.gamma));
   if (options.gradient && !options.probabilities)
     throw BadInput("a gradient without probabilities: it comes from them");
+  if (options.gradient && model.quadruplexes)
+    throw BadInput("a gradient with quadruplexes; it is there without them");
   if (options.samples < 0 || options.samples > kMostSamples)
     throw BadInput(fmt::format("{} samples: 0 to {} are drawn", options.samples, kMostSamples));
 }
 
 /// Pairs, unpaired bases, and what follows from them.
-void read_off(const Panels& probabilities, const Tiling& tiling, const EnsembleOptions& options,
+void read_off(const Panels& probabilities, const Problem& problem,
+              std::span<const QuadruplexSums::Found> quadruplexes, const EnsembleOptions& options,
               Ensemble& out) {
+  const Tiling tiling = problem.tiling();
   const std::int64_t n = tiling.n;
   out.unpaired.assign(static_cast<std::size_t>(n), 1);
   out.centroid.assign(static_cast<std::size_t>(n), '.');
@@ -65,10 +69,22 @@ void read_off(const Panels& probabilities, const Tiling& tiling, const EnsembleO
       if (probability >= options.cutoff) out.pairs.push_back({i, j, probability});
     }
   }
+  if (problem.quadruplexes != nullptr) {
+    out.in_quadruplexes = problem.quadruplexes->in_runs(quadruplexes);
+    for (std::size_t k = 0; k < out.unpaired.size(); ++k) out.unpaired[k] -= out.in_quadruplexes[k];
+    for (const auto& [i, j, probability] : quadruplexes) {
+      differ += probability * (1 - probability);
+      const bool often = probability > .5;
+      from_centroid += often ? 1 - probability : probability;
+      if (often) draw(problem.quadruplexes->best(i, j), true, out.centroid);
+      if (probability >= options.cutoff && probability > 0) out.quadruplexes.push_back({i, j, probability});
+    }
+  }
   for (double& probability : out.unpaired) probability = std::max(probability, 0.);  // but for rounding
   out.diversity = 2 * differ, out.centroid_distance = from_centroid;
   if (options.gamma > 0)
-    std::tie(out.mea, out.accuracy) = most_accurate(probabilities, tiling, out.unpaired, options.gamma);
+    std::tie(out.mea, out.accuracy) =
+        most_accurate(probabilities, tiling, out.unpaired, options.gamma, problem.quadruplexes, quadruplexes);
 }
 
 std::uint64_t bytes_of(const Tiling& tiling, const EnsembleOptions& options) {
@@ -90,13 +106,22 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
   if (std::ranges::count(marks.forced, true) > 0) unpaired.emplace(s.size(), marks.forced);
   // What lies in a circle may be anywhere behind what its pairs enclose.
   const std::int64_t span = loops.circular() ? s.size() : allowed.span();
-  const Problem problem{s, weights, extras, allowed, span, unpaired ? &*unpaired : nullptr};
+  std::optional<QuadruplexSums> quadruplexes;
+  if (loops.quadruplexes()) quadruplexes.emplace(s, weights);
+  if (quadruplexes && quadruplexes->empty()) quadruplexes.reset();
+  const Problem problem{s,
+                        weights,
+                        extras,
+                        allowed,
+                        span,
+                        unpaired ? &*unpaired : nullptr,
+                        quadruplexes ? &*quadruplexes : nullptr};
   const Tiling tiling = problem.tiling();
   const std::int64_t n = s.size();
   try {
     constexpr std::uint64_t kSmall = 16'000'000;  // what is free takes a tenth of a millisecond to find out
     if (const std::uint64_t bytes = bytes_of(tiling, options); bytes > kSmall)
-      require_memory(bytes + (loops.circular() ? Panels::bytes(tiling) : 0),
+      require_memory(bytes + (loops.circular() || quadruplexes ? Panels::bytes(tiling) : 0),
                      fmt::format("the ensemble of {} bases", n));
     Ensemble out;
     Partition p = partition(problem);
@@ -114,12 +139,19 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
     if (options.samples > 0) out.samples = sample(problem, p, options.samples, options.seed, around);
     if (options.probabilities) {
       Panels probabilities(tiling);
+      std::optional<Panels> of_m1;
+      std::vector<QuadruplexSums::Found> found;
       std::vector<PairCounts> counts(options.gradient ? static_cast<std::size_t>(p.tiling.strips()) : 0);
       {
+        if (quadruplexes) of_m1.emplace(tiling);
         const std::optional<Panels> exterior = circle ? std::optional(circle->exterior()) : std::nullopt;
-        outside(problem, p, probabilities, {.counts = counts, .exterior = exterior ? &*exterior : nullptr});
+        outside(
+            problem, p, probabilities,
+            {.counts = counts, .exterior = exterior ? &*exterior : nullptr, .m1 = of_m1 ? &*of_m1 : nullptr});
       }
-      read_off(probabilities, tiling, options, out);
+      if (of_m1) found = quadruplexes->probabilities(problem, p, probabilities, *of_m1);
+      of_m1.reset();
+      read_off(probabilities, problem, found, options, out);
       if (options.gradient) out.gradient = gradient(problem, p, probabilities, counts, model, around);
     }
     return out;
@@ -169,7 +201,6 @@ void check_ensemble(const Model& model) {
     throw BadInput(fmt::format(
         "an ensemble with dangles {}; they are 0 or 2 for an ensemble (RNAfold -p takes 1 and 3 as 2)",
         model.dangles));
-  if (model.quadruplexes) throw BadInput("an ensemble with quadruplexes; it is there without them");
 }
 
 void check_span(const Model& model, const Weights& weights) {
@@ -255,6 +286,9 @@ void check_pair(const PairProbability& pair, std::int64_t n) {
 std::string pairing_letters(const Ensemble& ensemble) {
   constexpr double kMost = .667;
   std::vector<double> later(ensemble.unpaired.size()), earlier(ensemble.unpaired.size());
+  if (!ensemble.in_quadruplexes.empty() && ensemble.in_quadruplexes.size() != later.size())
+    throw BadInput(fmt::format("{} bases in quadruplexes of an ensemble of {} bases",
+                               ensemble.in_quadruplexes.size(), later.size()));
   for (const PairProbability& pair : ensemble.pairs) {
     check_pair(pair, std::ssize(later));
     later[static_cast<std::size_t>(pair.i - 1)] += pair.probability;
@@ -262,7 +296,12 @@ std::string pairing_letters(const Ensemble& ensemble) {
   }
   std::string letters;
   for (std::size_t k = 0; k < later.size(); ++k) {
-    const double paired = later[k] + earlier[k], alone = 1 - paired;
+    const double in_runs = ensemble.in_quadruplexes.empty() ? 0 : ensemble.in_quadruplexes[k];
+    const double paired = later[k] + earlier[k], alone = 1 - paired - in_runs;
+    if (in_runs > .5) {
+      letters += '+';
+      continue;
+    }
     letters += alone > kMost        ? '.'
                : later[k] > kMost   ? '('
                : earlier[k] > kMost ? ')'

@@ -22,33 +22,6 @@ struct OutsideBoundary {
   double closing;  ///< of the multiloop that the last row closes
 };
 
-/// What the first j bases are worth.
-std::vector<double> worth_of_ends(const Problem& problem, const Partition& p, const EndWeights& stems) {
-  const std::int64_t n = p.tiling.n;
-  std::vector<double> worth(static_cast<std::size_t>(n + 1), 0);
-  worth.back() = 1;
-  for (std::int64_t j = n; j >= 1; --j) {
-    double& here = worth[static_cast<std::size_t>(j)];
-    if (p.ends[static_cast<std::size_t>(j)] == 0) {  // its parts are 0, whatever it is worth
-      here = 0;
-      continue;
-    }
-    if (problem.may_be_unpaired(j, j))
-      worth[static_cast<std::size_t>(j - 1)] += here * power(p.end_exponent(j - 1) - p.end_exponent(j));
-    const double* stem = stems.of(j);
-    for (std::int64_t t = p.tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
-      const double* b = p.b.column(t, j);
-      const std::int64_t first = Tiling::first_row(t),
-                         rows = std::min<std::int64_t>(kStripRows, j - first + 1);
-      const double scale = here * power(p.end_exponents[static_cast<std::size_t>(t)] +
-                                        p.exponent(t, Tiling::tile_of(j)) - p.end_exponent(j));
-      for (std::int64_t r = 0; r < rows; ++r)
-        worth[static_cast<std::size_t>(first + r - 1)] += scale * stem[first + r] * b[r];
-    }
-  }
-  return worth;
-}
-
 class OutsideSums {
  public:
   OutsideSums(const Problem& problem, const Partition& p, Panels& probabilities,
@@ -61,7 +34,7 @@ class OutsideSums {
         tiling_(problem.tiling()),
         sizes_(size_weights(problem.weights)),
         stems_(problem),
-        ends_(options.exterior == nullptr ? worth_of_ends(problem, p, stems_) : std::vector<double>()),
+        ends_(options.exterior == nullptr ? worth_of_ends(problem, p) : std::vector<double>()),
         splits_(tiling_),
         out_(probabilities),
         counts_(options.counts),
@@ -338,6 +311,37 @@ class OutsideSums {
 };
 
 }  // namespace
+
+std::vector<double> worth_of_ends(const Problem& problem, const Partition& p) {
+  const EndWeights stems(problem);
+  const std::int64_t n = p.tiling.n;
+  std::vector<double> worth(static_cast<std::size_t>(n + 1), 0);
+  worth.back() = 1;
+  for (std::int64_t j = n; j >= 1; --j) {
+    double& here = worth[static_cast<std::size_t>(j)];
+    if (p.ends[static_cast<std::size_t>(j)] == 0) {  // its parts are 0, whatever it is worth
+      here = 0;
+      continue;
+    }
+    if (problem.may_be_unpaired(j, j))
+      worth[static_cast<std::size_t>(j - 1)] += here * power(p.end_exponent(j - 1) - p.end_exponent(j));
+    if (problem.quadruplexes != nullptr)
+      for (const auto& [i, weight] : problem.quadruplexes->ending(j))
+        worth[static_cast<std::size_t>(i - 1)] +=
+            here * weight * power(p.end_exponent(i - 1) - p.end_exponent(j));
+    const double* stem = stems.of(j);
+    for (std::int64_t t = p.tiling.first_strip(Tiling::tile_of(j)); t <= Tiling::strip_of(j); ++t) {
+      const double* b = p.b.column(t, j);
+      const std::int64_t first = Tiling::first_row(t),
+                         rows = std::min<std::int64_t>(kStripRows, j - first + 1);
+      const double scale = here * power(p.end_exponents[static_cast<std::size_t>(t)] +
+                                        p.exponent(t, Tiling::tile_of(j)) - p.end_exponent(j));
+      for (std::int64_t r = 0; r < rows; ++r)
+        worth[static_cast<std::size_t>(first + r - 1)] += scale * stem[first + r] * b[r];
+    }
+  }
+  return worth;
+}
 
 void outside(const Problem& problem, const Partition& p, Panels& probabilities,
              const OutsideOptions& options) {

@@ -171,6 +171,10 @@ class InsideSums {
     const double grow = place.own ? w_.numbers().multi_base * place.scale[1] : 0;
     for (int r = 0; r < kStripRows; ++r) m1[r] = b[r] * inner.stem[r];
     if (j > first) kernels_.add(out_.m1.column(t, j - 1), grow, m1);
+    if (problem_.quadruplexes != nullptr)
+      for (const auto& [i, weight] : problem_.quadruplexes->ending(j))
+        if (i >= first && i < first + kStripRows)
+          m1[i - first] += weight * w_.numbers().multi_intern * power(-here);
 
     double* m2 = work.sums[j - begin];
     for (std::int64_t k = first + 1; k < std::min(first + kStripRows, j - kMinHairpin); ++k)
@@ -211,6 +215,8 @@ class InsideSums {
     for (int r = 0; r < kStripRows; ++r)
       b[r] += place.scale[1] * work.m2[r + 1] * place.outer->closing[r] +
               (first + r < j - 7 && r >= from ? absolute * hairpins[r] * place.outer->hairpin[r] : 0);
+    StripRow quadruplexes = {};
+    if (problem_.quadruplexes != nullptr) problem_.quadruplexes->around(first, kStripRows, j, quadruplexes);
     const auto ring = [&](int d) { return work.rings.b[(j - d) & (kReach - 1)]; };
     const Base* c = s_.codes.data();
     const std::int64_t end = std::min<std::int64_t>(kStripRows, j - kMinHairpin - first);
@@ -222,6 +228,7 @@ class InsideSums {
         b[r] = 0;
         continue;
       }
+      b[r] += absolute * quadruplexes[r];
       if (j - i <= 7 && r >= from) b[r] += absolute * w_.hairpin(s_, i, j);
       if (pseudo)
         b[r] += place.scale[1] * ring(1)[r + 1] * place.outer->stack[r] * (w_.stack_extra(s_, i, j) - 1);
@@ -292,6 +299,9 @@ void fill_ends(const Problem& problem, Partition& out) {
       if (nothing && sum == 0) here = exponent + std::ilogb(part);  // 0 has any power of two
       sum += part * power(exponent - here);
     }
+    if (problem.quadruplexes != nullptr)
+      for (const auto& [i, weight] : problem.quadruplexes->ending(j))
+        sum += out.ends[static_cast<std::size_t>(i - 1)] * weight * power(out.end_exponent(i - 1) - here);
     nothing = nothing && sum == 0;
     out.ends[static_cast<std::size_t>(j)] = sum;
   }

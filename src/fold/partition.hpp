@@ -10,6 +10,7 @@
 #include "core/large_pages.hpp"
 #include "fold/constraint.hpp"
 #include "fold/extras.hpp"
+#include "fold/quadruplex_sums.hpp"
 #include "fold/sums.hpp"
 #include "fold/weights.hpp"
 #include "warploom/core/threads.hpp"
@@ -91,6 +92,7 @@ struct Problem {
   const Allowed& allowed;
   std::int64_t span = kMostBases;      ///< no pair that is allowed is longer; both bases are counted
   const Unpaired* unpaired = nullptr;  ///< which stretches may be; null: all
+  const QuadruplexSums* quadruplexes = nullptr;  ///< null: there are none
   bool may_be_unpaired(std::int64_t first, std::int64_t last) const {
     return unpaired == nullptr || (*unpaired)(first, last);
   }
@@ -204,6 +206,8 @@ struct OutsideOptions {
   /// `exterior` is not given times the number of the whole.
   Panels *m1 = nullptr, *one = nullptr;
 };
+/// What the first j bases are worth, times the power of two of ends; of the last 1.
+std::vector<double> worth_of_ends(const Problem& problem, const Partition& p);
 /// The probability of each pair (i, j). @throws Interrupted
 void outside(const Problem& problem, const Partition& p, Panels& probabilities,
              const OutsideOptions& options = {});

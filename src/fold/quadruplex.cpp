@@ -10,8 +10,6 @@
 namespace warploom::fold {
 namespace {
 
-constexpr int kFewestLayers = 2, kMostLayers = 7, kMostLinker = 15;
-constexpr int kMostBasesOfOne = 4 * kMostLayers + 3 * kMostLinker;
 constexpr Base kG = 3;
 
 }  // namespace

@@ -15,6 +15,9 @@
 /// recurrences one is a stem from its first base to its last, of the least energy that these bases allow.
 namespace warploom::fold {
 
+inline constexpr int kFewestLayers = 2, kMostLayers = 7, kMostLinker = 15;
+inline constexpr int kMostBasesOfOne = 4 * kMostLayers + 3 * kMostLinker;
+
 struct QuadruplexShape {
   std::int64_t i = 0;  ///< its first base
   int layers = 0;
@@ -40,6 +43,8 @@ class Quadruplexes {
   /// Those of a sequence by their ends; none where the model has none. Cost: some 300 steps for each G.
   Quadruplexes(const Bases& s, const Loops& loops);
   bool empty() const { return by_end_.empty(); }
+  /// G from a base on, kMostLayers at most.
+  int run(std::int64_t k) const { return k < std::ssize(run_) ? run_[static_cast<std::size_t>(k)] : 0; }
   /// Those that end at j, by where they begin.
   std::span<const Quadruplex> ending(std::int64_t j) const {
     return empty() ? std::span<const Quadruplex>() : by_end_[static_cast<std::size_t>(j)];

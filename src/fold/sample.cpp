@@ -52,11 +52,17 @@ class Sampler {
     std::int64_t exponent_;
   };
 
+  double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+
+  void quadruplex(std::int64_t i, std::int64_t j) {
+    draw(problem_.quadruplexes->shape(i, j, uniform()), true, structure_);
+  }
+
   void outside() {
     std::int64_t j = s_.size();
     while (j > 0) {
       Draw draw(random_, {p_.ends[static_cast<std::size_t>(j)], p_.end_exponent(j)});
-      std::int64_t begin = 0, some = 0;
+      std::int64_t begin = 0, some = 0, last = 0;  // last: a quadruplex
       const double alone = problem_.may_be_unpaired(j, j) ? p_.ends[static_cast<std::size_t>(j - 1)] : 0;
       if (!draw.take(alone, p_.end_exponent(j - 1))) {
         const double* stem = ends_.of(j);
@@ -66,6 +72,21 @@ class Sampler {
           const double weight = b.number * stem[i] * p_.ends[static_cast<std::size_t>(i - 1)];
           if (weight != 0) some = i;
           if (draw.take(weight, b.exponent + p_.end_exponent(i - 1))) begin = i;
+        }
+        if (begin == 0 && problem_.quadruplexes != nullptr)
+          for (const auto& [i, weight] : problem_.quadruplexes->ending(j)) {
+            if (p_.ends[static_cast<std::size_t>(i - 1)] == 0) continue;
+            last = i;
+            if (!draw.take(weight * p_.ends[static_cast<std::size_t>(i - 1)], p_.end_exponent(i - 1)))
+              continue;
+            begin = i;
+            break;
+          }
+        if (begin == 0 && some == 0) begin = last;
+        if (begin != 0 && begin == last) {
+          quadruplex(begin, j);
+          j = begin - 1;
+          continue;
         }
         if (begin == 0) begin = some;  // what rounding left over belongs to the last
       }
@@ -140,6 +161,14 @@ class Sampler {
         if (draw.take(inner.number * w_.interior(s_, i, j, p, q), inner.exponent))
           return open_.push_back(some);
       }
+    if (problem_.quadruplexes != nullptr) {
+      std::int64_t first = 0, end = 0;
+      problem_.quadruplexes->each_within(i, 1, j,
+                                         [&](std::int64_t, std::int64_t p, std::int64_t q, double weight) {
+                                           if (first == 0 && draw.take(weight, 0)) first = p, end = q;
+                                         });
+      if (first != 0) return quadruplex(first, end);
+    }
     const double closing = w_.multi_closing(loops.pair(c[i], c[j]), c[j - 1], c[i + 1]);
     for (std::int64_t k = i + 2; k < j - 1 - kMinHairpin && closing != 0; ++k) {
       const Scaled left = p_.at(p_.m, i + 1, k - 1), right = p_.at(p_.m1, k, j - 1);
@@ -158,16 +187,23 @@ class Sampler {
   void stem(std::int64_t k, std::int64_t j) {
     Draw draw(random_, p_.at(p_.m1, k, j));
     std::int64_t end = 0;
+    bool quadruplexes = false;
     double unpaired = 1;
     for (std::int64_t l = j; l > k + kMinHairpin; --l, unpaired *= w_.numbers().multi_base) {
+      if (problem_.quadruplexes != nullptr)
+        if (const double weight = problem_.quadruplexes->at(k, l); weight != 0) {
+          end = l, quadruplexes = true;
+          if (draw.take(weight * w_.numbers().multi_intern * unpaired, 0)) break;
+        }
       const Scaled b = p_.at(p_.b, k, l);
       if (b.number == 0 || !problem_.may_be_unpaired(l + 1, j)) continue;
-      end = l;
+      end = l, quadruplexes = false;
       const Base* c = s_.codes.data();
       if (draw.take(b.number * unpaired * w_.multi_stem(w_.loops().pair(c[k], c[l]), c[k - 1], c[l + 1]),
                     b.exponent))
         break;
     }
+    if (quadruplexes) return quadruplex(k, end);
     open_.push_back({k, end, false});
   }
 

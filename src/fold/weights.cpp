@@ -101,6 +101,14 @@ double Weights::hairpin(const Bases& s, std::int64_t i, std::int64_t j) const {
   return hairpin_of(size) * w_.mismatch_hairpin[type][s.codes[i + 1]][s.codes[j - 1]];
 }
 
+double Weights::around_quadruplex(const Bases& s, std::int64_t i, std::int64_t j, std::int64_t left,
+                                  std::int64_t right) const {
+  if (loops_.around_quadruplex(s, i, j, left, right) >= kNone / 2) return 0;
+  const int type = loops_.pair(s.codes[i], s.codes[j]);
+  return w_.interior[static_cast<std::size_t>(left + right)] * end(type) *
+         (dangles_ == 0 ? 1 : w_.mismatch_interior[type][s.codes[i + 1]][s.codes[j - 1]]);
+}
+
 double Weights::interior(const Bases& s, std::int64_t i, std::int64_t j, std::int64_t p,
                          std::int64_t q) const {
   const Base* c = s.codes.data();

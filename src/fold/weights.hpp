@@ -41,6 +41,10 @@ class Weights {
   double exterior_stem(int pair, int before, int behind) const {
     return end(pair) * beside(w_.mismatch_exterior, pair, before, behind);
   }
+  /// Of an energy in whole hundredths, as RNAfold -p has it.
+  double quadruplex(int layers, int linked) const { return of(loops_.quadruplex(layers, linked)); }
+  double around_quadruplex(const Bases& s, std::int64_t i, std::int64_t j, std::int64_t left,
+                           std::int64_t right) const;
   /// What the stack of (i, j) on (i + 1, j - 1) adds beside its own.
   double stack_extra(const Bases& s, std::int64_t i, std::int64_t j) const {
     return loops_.pseudo().stack.empty() ? 1 : of(loops_.stack_extra(s, i, j));

@@ -278,5 +278,86 @@ TEST(EnsembleOfACircle, OfStrongRepeatsDoesNotOverflow) {
   for (const PairProbability& pair : ensemble.pairs) ASSERT_LT(pair.probability, 1.000001);
 }
 
+/// Sequences with quadruplexes alone, within a pair, in multiloops, beside each other, with several ways to
+/// lie.
+const char* const kWithQuadruplexes[] = {"GGAGGAGGAGG",        "CAGGAGGAGGAGGAG",   "CCAAAGGAGGAGGAGGGG",
+                                         "AGGGAGGGAGGGGAGGAA", "GGAGGAGGAGGAGGUCC", "GGGGGGGGGGGG",
+                                         "GUGGUGGUGGUGGUGUC"};
+
+TEST(EnsembleOfQuadruplexes, IsTheSumOverAllStructures) {
+  for (const std::string sequence : kWithQuadruplexes) {
+    Model model = without_dangles();
+    model.quadruplexes = true;
+    expect_all(sequence, model, {});
+    const All all(sequence, model);
+    const Ensemble ensemble = fold::ensemble(sequence, model, {.cutoff = 0});
+    // Each base's share in runs, and each quadruplex's by its ends
+    std::vector<long double> in_runs(sequence.size(), 0);
+    std::map<std::pair<std::int64_t, std::int64_t>, long double> by_ends;
+    for (const auto& [structure, weight] : all.weights) {
+      for (std::size_t k = 0; k < sequence.size(); ++k)
+        if (structure[k] == '+' || structure[k] == '~') in_runs[k] += weight / all.sum;
+      for (std::size_t k = 0; k < structure.size(); ++k) {
+        if (structure[k] != '+') continue;
+        const std::size_t end = structure.find('~', k);
+        by_ends[{static_cast<std::int64_t>(k) + 1, static_cast<std::int64_t>(end) + 1}] += weight / all.sum;
+        k = end;
+      }
+    }
+    ASSERT_EQ(ensemble.in_quadruplexes.size(), sequence.size());
+    for (std::size_t k = 0; k < sequence.size(); ++k)
+      EXPECT_NEAR(ensemble.in_quadruplexes[k], static_cast<double>(in_runs[k]), 1e-12)
+          << sequence << ' ' << k;
+    EXPECT_EQ(ensemble.quadruplexes.size(), by_ends.size()) << sequence;
+    for (const PairProbability& one : ensemble.quadruplexes)
+      EXPECT_NEAR(one.probability, static_cast<double>(by_ends[{one.i, one.j}]), 1e-12) << sequence;
+    expect_samples(all, fold::ensemble(sequence, model, {.probabilities = false, .samples = 10'000}).samples);
+  }
+}
+
+/// Of a band it is that of the whole, and each base is in one pair, in one run or unpaired.
+TEST(EnsembleOfQuadruplexes, OfLongSequencesSumsToOne) {
+  std::mt19937 random(51);
+  for (const std::size_t n : {100, 200, 330}) {
+    const std::string sequence = random_sequence(random, n, "GGGGAUC");
+    Model model;
+    model.quadruplexes = true;
+    Ensemble whole = ensemble(sequence, model, {.cutoff = 0, .samples = 5});
+    double in_runs = 0;
+    std::vector<double> sum = whole.unpaired;
+    for (const PairProbability& pair : whole.pairs)
+      sum[static_cast<std::size_t>(pair.i - 1)] += pair.probability,
+          sum[static_cast<std::size_t>(pair.j - 1)] += pair.probability;
+    for (std::size_t k = 0; k < n; ++k)
+      in_runs += whole.in_quadruplexes[k], sum[k] += whole.in_quadruplexes[k];
+    for (const double one : sum) EXPECT_NEAR(one, 1, 1e-11);
+    EXPECT_GT(in_runs, 3);
+    EXPECT_EQ(pairing_letters(whole).size(), n);
+    for (const std::string& sample : whole.samples) EXPECT_LT(evaluate(sequence, sample, model).energy, 0);
+    model.max_span = static_cast<std::int64_t>(n);
+    EXPECT_EQ(ensemble(sequence, model).energy, whole.energy);
+    model.max_span = 40;
+    const Ensemble band = ensemble(sequence, model, {.cutoff = 0});
+    EXPECT_GT(band.energy, whole.energy);
+    double all = 0;
+    for (const PairProbability& pair : band.pairs) all += 2 * pair.probability;
+    for (std::size_t k = 0; k < n; ++k) all += band.unpaired[k] + band.in_quadruplexes[k];
+    EXPECT_NEAR(all, static_cast<double>(n), 1e-9);
+  }
+}
+
+TEST(EnsembleOfQuadruplexes, AreInTheBestGuesses) {
+  const std::string sequence = "AGGGGAGGGGAGGGGAGGGGAGGCGAAAGCCA";
+  Model model;
+  model.quadruplexes = true;
+  const Ensemble ensemble = fold::ensemble(sequence, model);
+  const std::string expected = fold::fold(sequence, model).structure;
+  EXPECT_NE(expected.find('~'), std::string::npos);
+  EXPECT_EQ(ensemble.centroid, expected);
+  EXPECT_EQ(ensemble.mea, expected);
+  EXPECT_EQ(pairing_letters(ensemble)[2], '+');
+  EXPECT_THROW(fold::ensemble(sequence, model, {.gradient = true}), BadInput);
+}
+
 }  // namespace
 }  // namespace warploom::fold

@@ -418,7 +418,6 @@ TEST(Ensemble, WhatThereIsNotIsRefused) {
     }
   };
   refuses([](Model& m) { m.dangles = 1; }, "dangles 1");
-  refuses([](Model& m) { m.quadruplexes = true; }, "with quadruplexes");
   refuses([](Model& m) { m.temperature = -200; }, "at -200 C");
   refuses([](Model& m) { m.temperature = -273.15; }, "at -273.15 C");
 }

@@ -19,7 +19,7 @@ void add_ensemble_options(Command& command, EnsembleSettings& settings) {
   command.add(
       "-p,--ensemble", &settings.on,
       "All structures, each weighing exp(-energy / kT), as RNAfold -p: ensemble energy, how bases pair, centroid, "
-      "diversity; -d 1 and 3 are taken as 2 for it, as there; not with -g");
+      "diversity; -d 1 and 3 are taken as 2 for it, as there");
   command.add(
       "--bpp FILE", &settings.pairs,
       "Probabilities of pairs to write: a table (.tsv), or of one sequence a matrix (.npy, [n, n], symmetric) or a dot "
@@ -107,6 +107,9 @@ Json ensemble_json(const EnsembleSettings& settings, double probability, const f
   Json pairs = Json::array();
   for (const fold::PairProbability& pair : ensemble.pairs)
     pairs.push_back({pair.i, pair.j, pair.probability});
+  Json quadruplexes = Json::array();
+  for (const fold::PairProbability& one : ensemble.quadruplexes)
+    quadruplexes.push_back({one.i, one.j, one.probability});
   Json out = {{"energy", ensemble.energy},
               {"dangles", model.dangles},
               {"mfe_probability", probability},
@@ -115,6 +118,8 @@ Json ensemble_json(const EnsembleSettings& settings, double probability, const f
               {"centroid", {{"structure", ensemble.centroid}, {"distance", ensemble.centroid_distance}}},
               {"unpaired", ensemble.unpaired},
               {"pairs", std::move(pairs)}};
+  if (model.quadruplexes)
+    out["quadruplexes"] = std::move(quadruplexes), out["in_quadruplexes"] = ensemble.in_quadruplexes;
   if (settings.gamma > 0) out["mea"] = {{"structure", ensemble.mea}, {"accuracy", ensemble.accuracy}};
   if (settings.options.samples > 0) out["samples"] = ensemble.samples;
   if (settings.options.gradient) {

@@ -24,7 +24,8 @@ struct EnsembleOptions {
   double gamma = 1;
   std::int64_t samples = 0;  ///< structures to draw, each with its probability; 0 to 10,000,000
   std::uint64_t seed = 1;    ///< of these; the same ones are drawn with any number of threads
-  bool gradient = false;     ///< with probabilities; some 500 additions for each cell of n^2 / 2
+  bool gradient =
+      false;  ///< with probabilities, without quadruplexes; some 500 additions for each cell of n^2 / 2
 };
 
 /// d(ensemble energy) / d(numbers of a section of a parameter file), both in the same unit.
@@ -47,13 +48,16 @@ struct Ensemble {
   double energy = 0;                        ///< -kT ln of the sum of all weights [kcal/mol]
   double kt = 0;                            ///< [kcal/mol]
   std::vector<PairProbability> pairs = {};  ///< by i and j
-  std::vector<double> unpaired = {};        ///< of each base, the probability that it is in no pair
-  double diversity = 0;                     ///< mean number of pairs in which two structures differ
-  std::string centroid = {};                ///< the pairs that are in more than half of the ensemble
-  double centroid_distance = 0;             ///< mean number of pairs in which a structure differs from it
-  std::string mea = {};                     ///< the structure of greatest expected accuracy
-  double accuracy = 0;                      ///< its
-  std::vector<std::string> samples = {};    ///< dot-bracket
+  /// With Model::quadruplexes, by their ends: of any way to lay their runs from i to j. By j and i
+  std::vector<PairProbability> quadruplexes = {};
+  std::vector<double> in_quadruplexes = {};  ///< of each base, to lie in a run of one; empty: there are none
+  std::vector<double> unpaired = {};      ///< of each base, the probability that it is in no pair and no run
+  double diversity = 0;                   ///< mean number of pairs in which two structures differ
+  std::string centroid = {};              ///< the pairs that are in more than half of the ensemble
+  double centroid_distance = 0;           ///< mean number of pairs in which a structure differs from it
+  std::string mea = {};                   ///< the structure of greatest expected accuracy
+  double accuracy = 0;                    ///< its
+  std::vector<std::string> samples = {};  ///< dot-bracket
   EnsembleGradient gradient = {};
 
   /// Of a structure with this energy [kcal/mol].
@@ -67,7 +71,7 @@ struct Ensemble {
 /// pair does not; no penalty stands for it. In a circle all kinds of loops join the ends; it takes 4 n^2
 /// bytes more.
 /// @param sequence, constraint  as fold()'s
-/// @throws BadInput as fold(), also: dangles 1 or 3 (RNAfold -p takes them as 2), quadruplexes, a
+/// @throws BadInput as fold(), also: dangles 1 or 3 (RNAfold -p takes them as 2), a
 ///         cutoff, gamma or samples out of range, a temperature at which a loop may have less than
 ///         -19 kT ln 2, an enforced constraint that no structure fulfils; OutOfMemory, Interrupted
 /// @note Tolerance: sums of doubles with a power of two for each tile, so that nothing overflows at any
