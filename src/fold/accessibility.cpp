@@ -295,8 +295,7 @@ Accessibility accessibility(std::string_view sequence, const AccessibilityOption
   if (names_gpu(run))
     throw BadInput("windows' ensembles on a GPU: they are there on the CPU alone (`device` cpu)");
   check_ensemble(model);
-  if (model.quadruplexes)
-    throw BadInput("unpaired stretches with quadruplexes; they are there without them");
+  if (model.quadruplexes) throw BadInput("unpaired stretches with quadruplexes; they are there without them");
   if (model.circular) throw BadInput("windows of a circle; they are there for linear sequences");
   if (options.window < 0)
     throw BadInput(fmt::format("a window of {} bases; it has 1 or more, or 0 for all", options.window));
