@@ -69,28 +69,33 @@ class WindowEnds {
   double* begin(std::int64_t a) { return by_begin_.data() + a * (window_ + 1); }
   const double* begin(std::int64_t a) const { return by_begin_.data() + a * (window_ + 1); }
 
+  /// What begins at one base does not depend on what begins at others: threads share them.
   void fill() {
-    for (std::int64_t b = 0; b <= n_; ++b) {
+    for (std::int64_t b = 0; b <= n_; ++b) end(b)[b + 1] = begin(b + 1)[0] = 1;
+    constexpr std::int64_t kTogether = 128;
+    parallel_for((n_ + kTogether - 1) / kTogether,
+                 [&](std::int64_t k) { fill(k * kTogether + 1, std::min(n_, (k + 1) * kTogether)); });
+  }
+  void fill(std::int64_t from, std::int64_t to) {
+    for (std::int64_t b = from; b <= std::min(n_, to + window_ - 1); ++b) {
       double* sums = end(b);
-      sums[b + 1] = 1;
-      begin(b + 1)[0] = 1;
-      if (b == 0) continue;
       const double alone = power(grown(b - 1) - grown(b)), *before = end(b - 1), *stem = stems_.of(b);
-      for (std::int64_t a = first(b); a <= b; ++a) sums[a] = alone * before[a];
+      const std::int64_t least = std::max(from, first(b)), most = std::min(to, b);
+      for (std::int64_t a = least; a <= most; ++a) sums[a] = alone * before[a];
       const std::int64_t tile = Tiling::tile_of(b);
       for (std::int64_t t = p_.tiling.first_strip(tile); t <= Tiling::strip_of(b); ++t) {
         const double* pairs = p_.b.column(t, b) - Tiling::first_row(t);
         const std::int64_t top = std::min(Tiling::first_row(t + 1), b - kMinHairpin);
-        for (std::int64_t i = std::max(Tiling::first_row(t), first(b)); i < top; ++i) {
+        for (std::int64_t i = std::max(Tiling::first_row(t), least); i < top; ++i) {
           if (pairs[i] == 0) continue;
           const double weight = pairs[i] * stem[i] * power(p_.exponent(t, tile) + grown(i - 1) - grown(b));
           const double* left = end(i - 1);
-          for (std::int64_t a = first(b); a <= i; ++a) sums[a] += left[a] * weight;
+          for (std::int64_t a = least; a <= std::min(i, most); ++a) sums[a] += left[a] * weight;
         }
       }
-      for (std::int64_t a = first(b); a <= b; ++a) begin(a)[b - a + 1] = sums[a];
-      if (b % 64 == 0) check_interrupt();
+      for (std::int64_t a = least; a <= most; ++a) begin(a)[b - a + 1] = sums[a];
     }
+    check_interrupt();
   }
 
   const Partition& p_;
@@ -121,13 +126,12 @@ class UnpairedStretches {
 
   /// [base][u - 1], as in Accessibility, in the mean of windows.
   std::vector<double> all(std::int64_t columns) {
-    for (std::int64_t t = 0; t < p_.tiling.strips(); ++t) runs_of(t), check_interrupt();
-    fill_one();
+    fill_runs();
+    parallel_for(p_.tiling.tiles(), [&](std::int64_t tile) { fill_one(tile); });
     std::vector<double> out(static_cast<std::size_t>(n_ * columns), std::numeric_limits<double>::quiet_NaN());
     // loops_[l]: runs that end before l and began before a
     std::vector<double> loops(static_cast<std::size_t>(n_ + 2), 0),
         within(static_cast<std::size_t>(stretch_ + 2));
-    const double base = w_.numbers().multi_base;
     for (std::int64_t a = 1; a <= n_; ++a) {
       if (a > 1) {
         const double* run = runs_.data() + (a - 1) * (span_ + 1);
@@ -140,19 +144,25 @@ class UnpairedStretches {
         beyond += loops[static_cast<std::size_t>(l)];
         if (l - a <= most) within[static_cast<std::size_t>(l - a)] = beyond;
       }
+      for (std::int64_t u = 1; u <= most; ++u)
+        out[static_cast<std::size_t>((a + u - 2) * columns + u - 1)] =
+            a + u <= std::min(n_, a + span_) ? within[static_cast<std::size_t>(u)] : 0;
+    }
+    const double base = w_.numbers().multi_base;
+    parallel_for(n_, [&](std::int64_t k) {
+      const std::int64_t a = k + 1, most = std::min(stretch_, n_ - a + 1);
       double unpaired = 1;
       for (std::int64_t u = 1; u <= most; ++u) {
         const std::int64_t b = a + u - 1;
+        double& cell = out[static_cast<std::size_t>((b - 1) * columns + u - 1)];
         unpaired *= base;
-        double sum = windows_.around(a, b) * power(windows_.exponent_of(a, b));
-        if (a + u <= std::min(n_, a + span_)) sum += within[static_cast<std::size_t>(u)];
+        double sum = windows_.around(a, b) * power(windows_.exponent_of(a, b)) + cell;
         sum += unpaired * (behind_stems(a, b) + before_stems(a, b));
         const std::int64_t count = windows_.count(a, b);
-        if (count > 0)
-          out[static_cast<std::size_t>((b - 1) * columns + u - 1)] = sum / static_cast<double>(count);
+        cell = count > 0 ? sum / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
       }
       if (a % 64 == 0) check_interrupt();
-    }
+    });
     return out;
   }
 
@@ -161,9 +171,30 @@ class UnpairedStretches {
     return runs_[static_cast<std::size_t>(before * (span_ + 1) + behind - before)];
   }
 
+  /// Strips add to rows of their own, but for runs that begin at an inner pair: these are added after each
+  /// some strips, so that the order does not depend on the number of threads.
+  void fill_runs() {
+    constexpr std::int64_t kTogether = 16;
+    std::vector<std::vector<double>> right(kTogether);  // of a strip, by column and by the run's length
+    for (std::int64_t from = 0; from < p_.tiling.strips(); from += kTogether) {
+      const std::int64_t count = std::min(kTogether, p_.tiling.strips() - from);
+      parallel_for(count, [&](std::int64_t k) {
+        runs_of(from + k, right[static_cast<std::size_t>(k)]);
+        check_interrupt();
+      });
+      for (std::int64_t k = 0; k < count; ++k) {
+        const double* sum = right[static_cast<std::size_t>(k)].data();
+        for (std::int64_t j = Tiling::first_row(from + k); j <= p_.tiling.last_of(from + k); ++j)
+          for (std::int64_t length = 0; length <= kMaxLoop; ++length, ++sum)
+            if (*sum != 0) run(j - 1 - length, j) += *sum;
+      }
+    }
+  }
+
   /// Unpaired bases of hairpins and interior loops whose outer pair begins in a strip.
-  void runs_of(std::int64_t t) {
+  void runs_of(std::int64_t t, std::vector<double>& right) {
     const std::int64_t first = Tiling::first_row(t);
+    right.assign(static_cast<std::size_t>((p_.tiling.last_of(t) - first + 1) * (kMaxLoop + 1)), 0);
     for (std::int64_t j = first; j <= p_.tiling.last_of(t); ++j) {
       const double *probability = pairs_.column(t, j), *b = p_.b.column(t, j);
       const std::int64_t exponent = p_.exponent(t, Tiling::tile_of(j));
@@ -174,12 +205,12 @@ class UnpairedStretches {
         double worth = probability[r] / b[r];
         if (!problem_.extras.empty()) worth *= w_.of(problem_.extras.pair(i, j));
         run(i, j) += w_.hairpin(s_, i, j) * worth * power(-exponent);
-        interior(i, j, worth, exponent);
+        interior(i, j, worth, exponent, right.data() + (j - first) * (kMaxLoop + 1));
       }
     }
   }
 
-  void interior(std::int64_t i, std::int64_t j, double worth, std::int64_t exponent) {
+  void interior(std::int64_t i, std::int64_t j, double worth, std::int64_t exponent, double* right_runs) {
     const std::int64_t strip = Tiling::strip_of(i + 1), edge = Tiling::first_row(strip + 1);
     for (std::int64_t q = j - 1; q > i + kMinHairpin + 1 && j - 1 - q <= kMaxLoop; --q) {
       const std::int64_t end = std::min(i + 1 + kMaxLoop - (j - 1 - q), q - kMinHairpin - 1);
@@ -195,15 +226,14 @@ class UnpairedStretches {
           right += loop;
         }
       }
-      run(q, j) += right;
+      right_runs[j - 1 - q] += right;
     }
   }
 
   /// The sums with one stem, as partition() has them between M1 and M.
-  void fill_one() {
+  void fill_one(std::int64_t tile) {
     const double base = w_.numbers().multi_base;
-    for (std::int64_t j = 1; j <= n_; ++j) {
-      const std::int64_t tile = Tiling::tile_of(j);
+    for (std::int64_t j = Tiling::first_column(tile); j <= p_.tiling.last_column(tile); ++j) {
       double one = 0;
       for (std::int64_t t = Tiling::strip_of(j); t >= p_.tiling.first_strip(tile); --t) {
         if (t < Tiling::strip_of(j)) one *= power(p_.exponent(t + 1, tile) - p_.exponent(t, tile));
