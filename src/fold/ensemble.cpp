@@ -44,6 +44,32 @@ void check(const Model& model, const EnsembleOptions& options, const Run& run) {
     throw BadInput(fmt::format("{} samples: 0 to {} are drawn", options.samples, kMostSamples));
 }
 
+/// What the pairs that begin in a strip add.
+struct StripPairs {
+  StripPairs(const Panels& probabilities, const Tiling& tiling, std::int64_t t, double cutoff)
+      : first(Tiling::first_row(t)), paired(static_cast<std::size_t>(tiling.last_of(t) - first + 1), 0) {
+    for (std::int64_t j = first + kMinHairpin + 1; j <= tiling.last_of(t); ++j) {
+      const double* column = probabilities.column(t, j);
+      for (std::int64_t r = 0; r < kStripRows; ++r) {
+        const double probability = column[r];
+        if (probability == 0) continue;
+        paired[static_cast<std::size_t>(r)] += probability;
+        paired[static_cast<std::size_t>(j - first)] += probability;
+        differ += probability * (1 - probability);
+        const bool often = probability > .5;
+        from_centroid += often ? 1 - probability : probability;
+        if (often) centroid.emplace_back(first + r, j);
+        if (probability >= cutoff) pairs[r].push_back({first + r, j, probability});
+      }
+    }
+  }
+  std::int64_t first;
+  std::vector<double> paired;  // bases from the strip's first on
+  double differ = 0, from_centroid = 0;
+  std::vector<PairProbability> pairs[kStripRows];
+  std::vector<std::pair<std::int64_t, std::int64_t>> centroid;
+};
+
 /// Pairs, unpaired bases, and what follows from them.
 void read_off(const Panels& probabilities, const Problem& problem,
               std::span<const QuadruplexSums::Found> quadruplexes, const EnsembleOptions& options,
@@ -53,21 +79,20 @@ void read_off(const Panels& probabilities, const Problem& problem,
   out.unpaired.assign(static_cast<std::size_t>(n), 1);
   out.centroid.assign(static_cast<std::size_t>(n), '.');
   double differ = 0, from_centroid = 0;
-  for (std::int64_t i = 1; i <= n; ++i) {
-    const std::int64_t t = Tiling::strip_of(i), r = i - Tiling::first_row(t);
-    for (std::int64_t j = i + kMinHairpin + 1; j <= tiling.last_of(t); ++j) {
-      const double probability = probabilities.column(t, j)[r];
-      if (probability == 0) continue;
-      out.unpaired[static_cast<std::size_t>(i - 1)] -= probability;
-      out.unpaired[static_cast<std::size_t>(j - 1)] -= probability;
-      differ += probability * (1 - probability);
-      const bool often = probability > .5;
-      from_centroid += often ? 1 - probability : probability;
-      if (often)
-        out.centroid[static_cast<std::size_t>(i - 1)] = '(',
-                                                  out.centroid[static_cast<std::size_t>(j - 1)] = ')';
-      if (probability >= options.cutoff) out.pairs.push_back({i, j, probability});
+  std::vector<std::optional<StripPairs>> strips(static_cast<std::size_t>(tiling.strips()));
+  parallel_for(tiling.strips(), [&](std::int64_t t) {
+    strips[static_cast<std::size_t>(t)].emplace(probabilities, tiling, t, options.cutoff);
+  });
+  for (std::optional<StripPairs>& of : strips) {
+    differ += of->differ, from_centroid += of->from_centroid;
+    for (std::size_t k = 0; k < of->paired.size(); ++k)
+      out.unpaired[static_cast<std::size_t>(of->first - 1) + k] -= of->paired[k];
+    for (const auto& [i, j] : of->centroid) {
+      out.centroid[static_cast<std::size_t>(i - 1)] = '(';
+      out.centroid[static_cast<std::size_t>(j - 1)] = ')';
     }
+    for (const auto& row : of->pairs) out.pairs.insert(out.pairs.end(), row.begin(), row.end());
+    of.reset();
   }
   if (problem.quadruplexes != nullptr) {
     out.in_quadruplexes = problem.quadruplexes->in_runs(quadruplexes);

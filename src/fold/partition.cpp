@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <thread>
 #include <unordered_map>
 
@@ -290,9 +291,14 @@ void fill_ends(const Problem& problem, Partition& out) {
       const double* b = out.b.column(t, j);
       const std::int64_t first = Tiling::first_row(t),
                          rows = std::min<std::int64_t>(kStripRows, j - first + 1);
-      double part = 0;
-      for (std::int64_t r = 0; r < rows; ++r)
-        part += out.ends[static_cast<std::size_t>(first + r - 1)] * stem[first + r] * b[r];
+      // Several sums, which a processor adds at once
+      double parts[8] = {};
+      const double *ends = out.ends.data() + (first - 1), *weight = stem + first;
+      std::int64_t r = 0;
+      for (; r + 8 <= rows; r += 8)
+        for (int k = 0; k < 8; ++k) parts[k] += ends[r + k] * weight[r + k] * b[r + k];
+      for (; r < rows; ++r) parts[0] += ends[r] * weight[r] * b[r];
+      const double part = std::accumulate(std::begin(parts), std::end(parts), 0.);
       if (part == 0) continue;
       const std::int64_t exponent =
           out.end_exponents[static_cast<std::size_t>(t)] + out.exponent(t, Tiling::tile_of(j));
