@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 #include "search/cpu_correlations.hpp"
 #include "search/plan.hpp"
@@ -32,18 +32,21 @@ void spread(std::vector<float>& values, std::int64_t reach) {
 /// The shortest edge first, then the shortest that is left: enough to try a window with. Where an edge that
 /// was taken leaves a channel none, the best matching.
 Matching greedy_matching(std::span<const Edge> edges) {
-  Matching order(edges.size()), taken;
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int32_t e) { return edges[e].worth.distance; });
-  const auto joins = [&](std::int32_t e) {
-    return std::ranges::any_of(taken, [&](std::int32_t other) {
-      return edges[other].left == edges[e].left || edges[other].right == edges[e].right;
-    });
-  };
-  std::int32_t lefts = 0;
-  for (const Edge& edge : edges) lefts = std::max(lefts, edge.left + 1);
-  for (const std::int32_t e : order)
-    if (!joins(e)) taken.push_back(e);
+  std::vector<std::pair<double, std::int32_t>> order;
+  std::int32_t lefts = 0, rights = 0;
+  for (const Edge& edge : edges) {
+    order.emplace_back(edge.worth.distance, static_cast<std::int32_t>(order.size()));
+    lefts = std::max(lefts, edge.left + 1);
+    rights = std::max(rights, edge.right + 1);
+  }
+  std::ranges::sort(order);
+  Matching taken;
+  std::vector<bool> joined(static_cast<std::size_t>(lefts + rights));
+  for (const auto& [distance, e] : order) {
+    if (joined[edges[e].left] || joined[lefts + edges[e].right]) continue;
+    joined[edges[e].left] = joined[lefts + edges[e].right] = true;
+    taken.push_back(e);
+  }
   return std::ssize(taken) == lefts ? taken : best_matching(edges);
 }
 
@@ -60,31 +63,30 @@ Assignments::Assignments(const Correlations& correlations, const Query& query, b
       negated_(negated),
       lag_(largest_lag / correlations.step()) {}
 
-std::vector<float> Assignments::sums_of(Freedom freedom, std::size_t channel, std::int32_t candidate,
-                                        std::span<const std::int64_t> windows) const {
-  const std::span<const float> all = correlations_.alike(channel, candidate);
-  const std::int64_t most = freedom.lags ? lag_ : 0;
-  std::vector<float> sums;
-  for (std::int64_t lag = -most; lag <= most; ++lag) {
-    float& sum = sums.emplace_back(0.F);
-    for (const std::int64_t w : windows)
-      if (w + lag >= 0 && w + lag < std::ssize(all)) sum += all[w + lag];
+Assignments::Sums Assignments::sums_of(Freedom freedom, std::span<const std::int64_t> windows) const {
+  Sums sums;
+  sums.most = freedom.lags ? lag_ : 0;
+  sums.row = (2 * sums.most + kCorrelationParts) / kCorrelationParts * kCorrelationParts;
+  for (std::size_t c = 0; c < query_.channels.size(); ++c) {
+    sums.first.push_back(std::ssize(sums.candidates));
+    const std::span<const std::int32_t> some =
+        freedom.map ? correlations_.candidates(c) : std::span(&query_.places[c], 1);
+    sums.candidates.insert(sums.candidates.end(), some.begin(), some.end());
   }
+  sums.first.push_back(std::ssize(sums.candidates));
+  sums.values.resize(static_cast<std::size_t>(sums.first.back() * sums.row), 0.F);
+  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
+  for (std::size_t c = 0; c < query_.channels.size(); ++c)
+    for (std::int64_t k = sums.first[c]; k < sums.first[c + 1]; ++k) {
+      const std::span<const float> all = correlations_.alike(c, sums.candidates[k]);
+      float* const to = sums.values.data() + k * sums.row + sums.most;
+      for (const std::int64_t w : windows) {
+        const std::int64_t first = std::max(-sums.most, -w),
+                           last = std::min(sums.most, std::ssize(all) - 1 - w);
+        if (first <= last) cpu.add(1, all.data() + w + first, last - first + 1, to + first);
+      }
+    }
   return sums;
-}
-
-Assignments::Choice Assignments::best_of(std::span<const float> sums, bool negated, float count,
-                                         std::int64_t middle) {
-  const std::int64_t most = std::ssize(sums) / 2;
-  const float cost = most == 0 ? 0 : kLate * count / static_cast<float>(most * most);
-  Choice best;
-  for (std::int64_t lag = -most; lag <= most; ++lag) {
-    const std::int64_t late = lag - middle;
-    const float sum = sums[lag + most];
-    const float left = std::max(0.F, std::abs(sum) - cost * static_cast<float>(late * late));
-    if (left > std::abs(best.value) && (negated || sum > 0)) best = {std::copysign(left, sum), lag};
-  }
-  return best;
 }
 
 Reading Assignments::fit_windows(Freedom freedom, std::span<const std::int64_t> windows) const {
@@ -95,53 +97,62 @@ Reading Assignments::fit_windows(Freedom freedom, std::span<const std::int64_t> 
   reading.negated.assign(count, false);
   reading.lags.assign(count, 0);
   const bool negated = freedom.map && negated_;
-  const auto of_windows = static_cast<float>(windows.size());
-  const auto candidates_of = [&](std::size_t c) {
-    return freedom.map ? correlations_.candidates(c) : std::span(&query_.places[c], 1);
+  const Sums sums = sums_of(freedom, windows);
+  const std::int64_t most = sums.most;
+  // What is left beside what a lag costs.
+  const float cost =
+      most == 0 ? 0 : kLate * static_cast<float>(windows.size()) / static_cast<float>(most * most);
+  std::vector<float> costs(static_cast<std::size_t>(sums.row), 0.F);
+  const auto count_from = [&](std::int64_t middle) {
+    for (std::int64_t lag = -most; lag <= most; ++lag)
+      costs[lag + most] = cost * static_cast<float>((lag - middle) * (lag - middle));
   };
-  std::vector<std::vector<std::vector<float>>> sums(count);  // [query channels][candidates][lags]
-  for (std::size_t c = 0; c < count; ++c)
-    for (const std::int32_t k : candidates_of(c)) sums[c].push_back(sums_of(freedom, c, k, windows));
+  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
+  const auto left_of = [&](std::int64_t first, std::int64_t rows) {
+    return cpu.largest_left(sums.values.data() + first * sums.row, costs.data(), negated, sums.row, rows);
+  };
   // Lags are counted from their middle: that from which channels are worth most.
-  const std::int64_t most = freedom.lags ? lag_ : 0;
   std::int64_t middle = 0;
   float largest_worth = -1;
   for (const std::int64_t from : {std::int64_t{0}, -most / 2, most / 2, -most, most}) {
+    count_from(from);
     float worth = 0;
-    for (const std::vector<std::vector<float>>& of_channel : sums) {
-      float largest = 0;
-      for (const std::vector<float>& some : of_channel)
-        largest = std::max(largest, std::abs(best_of(some, negated, of_windows, from).value));
-      worth += largest;
-    }
+    for (std::size_t c = 0; c < count; ++c)
+      worth += left_of(sums.first[c], sums.first[c + 1] - sums.first[c]);
     if (worth > largest_worth) {
       largest_worth = worth;
       middle = from;
     }
     if (most == 0) break;
   }
-  std::vector<std::vector<Choice>> choices(count);  // [query channels][candidates]
-  for (std::size_t c = 0; c < count; ++c)
-    for (const std::vector<float>& some : sums[c])
-      choices[c].push_back(best_of(some, negated, of_windows, middle));
+  count_from(middle);
+  std::vector<std::int64_t> chosen(sums.first.begin(), sums.first.end() - 1);  // [query channels]
   if (freedom.map) {
     float largest = 0;
     std::vector<Edge> edges;
     for (std::size_t c = 0; c < count; ++c)
-      for (std::size_t k = 0; k < choices[c].size(); ++k) {
-        const float value = std::abs(choices[c][k].value);
-        edges.push_back({static_cast<std::int32_t>(c), candidates_of(c)[k], {1, value}});
+      for (std::int64_t k = sums.first[c]; k < sums.first[c + 1]; ++k) {
+        const float value = left_of(k, 1);
+        edges.push_back({static_cast<std::int32_t>(c), sums.candidates[k], {1, value}});
         largest = std::max(largest, value);
       }
     for (Edge& edge : edges) edge.worth.distance = largest - edge.worth.distance;
-    for (const std::int32_t edge : windows.size() == 1 ? greedy_matching(edges) : best_matching(edges))
+    // The edges are as the candidates are.
+    for (const std::int32_t edge : windows.size() == 1 ? greedy_matching(edges) : best_matching(edges)) {
       reading.channels[edges[edge].left] = edges[edge].right;
+      chosen[edges[edge].left] = edge;
+    }
   }
   for (std::size_t c = 0; c < count; ++c) {
-    const std::span<const std::int32_t> some = candidates_of(c);
-    const Choice best = choices[c][std::ranges::find(some, reading.channels[c]) - some.begin()];
-    reading.negated[c] = best.value < 0;
-    reading.lags[c] = best.lag * correlations_.step();
+    const float left = left_of(chosen[c], 1);
+    if (left == 0) continue;
+    for (std::int64_t lag = -most; lag <= most; ++lag) {
+      const float sum = sums.values[chosen[c] * sums.row + lag + most];
+      if ((negated ? std::abs(sum) : sum) - costs[lag + most] != left) continue;
+      reading.negated[c] = sum < 0;
+      reading.lags[c] = lag * correlations_.step();
+      break;
+    }
   }
   return reading;
 }

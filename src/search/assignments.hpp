@@ -40,16 +40,15 @@ class Assignments {
   std::vector<float> most_like(Freedom freedom, std::size_t channel) const;
 
  private:
-  struct Choice {
-    float value = 0;       ///< correlation
-    std::int64_t lag = 0;  ///< [windows]
+  /// Of each channel of the query in each of its candidates the correlations at some windows, added up, for
+  /// each lag after or before them.
+  struct Sums {
+    std::int64_t most = 0, row = 0;             ///< the largest lag, to either side; floats of a candidate
+    std::vector<std::int64_t> first = {};       ///< [query channels + 1] of `candidates`
+    std::vector<std::int32_t> candidates = {};  ///< channels of the recording
+    std::vector<float> values = {};             ///< [candidates][row] lags from -most to most, then zeros
   };
-  /// [lags] The sum of correlations at windows, each lag after or before them.
-  std::vector<float> sums_of(Freedom freedom, std::size_t channel, std::int32_t candidate,
-                             std::span<const std::int64_t> windows) const;
-  /// What is left of the largest sum beside what its lag costs. @param count  of windows; @param middle  the
-  /// lag that costs nothing
-  static Choice best_of(std::span<const float> sums, bool negated, float count, std::int64_t middle);
+  Sums sums_of(Freedom freedom, std::span<const std::int64_t> windows) const;
   /// Of one window, which is only tried, channels are matched greedily.
   Reading fit_windows(Freedom freedom, std::span<const std::int64_t> windows) const;
   std::vector<float> likeness(const Reading& reading) const;

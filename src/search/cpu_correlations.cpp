@@ -116,6 +116,19 @@ void largest(const float* from, bool absolute, std::int64_t count, float* to) {
   }
 }
 
+float largest_left(const float* values, const float* costs, bool absolute, std::int64_t count,
+                   std::int64_t rows) {
+  Vector best{};
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t k = 0; k < count; k += kLanes) {
+      const Vector x = load(values + row * count + k);
+      best = greater((absolute ? greater(x, -x) : x) - load(costs + k), best);
+    }
+  float largest = 0;
+  for (int l = 0; l < kLanes; ++l) largest = best[l] > largest ? best[l] : largest;
+  return largest;
+}
+
 double eighth_powers(const float* values, std::int64_t count) {
   constexpr std::int64_t kBlock = 4096;  // of which floats hold the sum
   double sum = 0;
@@ -144,6 +157,7 @@ double eighth_powers(const float* values, std::int64_t count) {
 }  // namespace
 
 extern const CpuCorrelations cpu_correlations;
-const CpuCorrelations cpu_correlations = {correlate, weigh, add, add_weighted, largest, eighth_powers};
+const CpuCorrelations cpu_correlations = {correlate, weigh,        add,          add_weighted,
+                                          largest,   largest_left, eighth_powers};
 
 }  // namespace warploom::search::WARPLOOM_INSTRUCTION_SET

@@ -32,6 +32,10 @@ struct CpuCorrelations {
   void (*add_weighted)(float factor, const float* weight, const float* from, std::int64_t count, float* to);
   /// to[w] = the larger of it and from[w], or |from[w]|.
   void (*largest)(const float* from, bool absolute, std::int64_t count, float* to);
+  /// The largest of 0 and values[row * count + k] - costs[k], or |values[row * count + k]| - costs[k].
+  /// `count` is a multiple of the parts.
+  float (*largest_left)(const float* values, const float* costs, bool absolute, std::int64_t count,
+                        std::int64_t rows);
   /// The sum of eighth powers of what is positive.
   double (*eighth_powers)(const float* values, std::int64_t count);
 };
