@@ -195,7 +195,7 @@ TEST_F(TileErrors, OptionsThatContradictAreRefused) {
 }
 
 TEST_F(TileErrors, OptionsThatWouldChangeNothingAreRefused) {
-  for (const char* option : {"--arch sm_80", "--memory-cap 1G", "--keep-order"})
+  for (const char* option : {"--arch sm_80", "--memory-cap 1G", "--keep-order", "--gpu-time-tiles none"})
     expect_refused(std::string("fill.c --c new.c ") + option,
                    std::string(option).substr(0, std::string(option).find(' ')) +
                        " speaks of kernels for a GPU, which is not asked for: add --cuda FILE, ");

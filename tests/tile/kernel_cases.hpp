@@ -17,16 +17,20 @@ struct KernelCase {
   std::vector<std::map<std::string, std::int64_t>> sizes;
   bool keep_order = false;
   std::vector<SizeRange> known = {};
+  TimeTiles time_tiles = TimeTiles::best;
 };
 inline std::ostream& operator<<(std::ostream& out, const KernelCase& one) { return out << one.name; }
 
-inline GpuProgram program_of(const Nest& nest, bool keep_order = false) {
+inline GpuProgram program_of(const Nest& nest, bool keep_order = false,
+                             TimeTiles time_tiles = TimeTiles::best) {
   GpuOptions options;
   options.reorder_reductions = !keep_order;
+  options.time_tiles = time_tiles;
   return map_to_gpu(nest, parallelise(nest), options);
 }
-inline GpuProgram program_of(const std::string& text, bool keep_order = false) {
-  return program_of(analyse(text), keep_order);
+inline GpuProgram program_of(const std::string& text, bool keep_order = false,
+                             TimeTiles time_tiles = TimeTiles::best) {
+  return program_of(analyse(text), keep_order, time_tiles);
 }
 
 inline std::string patterns_of(const GpuProgram& program) {
@@ -41,7 +45,7 @@ class CompiledCases {
   explicit CompiledCases(const std::vector<KernelCase>& cases) {
     for (const KernelCase& one : cases) {
       nests_.push_back(analyse(one.text, one.known));
-      programs_.push_back(program_of(nests_.back(), one.keep_order));
+      programs_.push_back(program_of(nests_.back(), one.keep_order, one.time_tiles));
     }
     if (have_kernel_compiler()) kernels_ = std::make_unique<SimulatedKernels>(programs_);
   }

@@ -1,5 +1,6 @@
 // Several steps of stencils a launch.
 #include "kernel_cases.hpp"
+#include "random_steps.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -7,6 +8,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kThree = "time tiles, time tiles, copy back";
+constexpr const char* kStreamed = "streamed time tiles, streamed time tiles, copy back";
 
 const std::vector<test::KernelCase> cases = {
     {"two_arrays",
@@ -21,12 +23,15 @@ void two_arrays(int steps, int n, int m, float A[n][m], float B[n][m]) {
         A[i][j] = 0.2f * (B[i][j] + B[i][j - 1] + B[i][j + 1] + B[i + 1][j] + B[i - 1][j]);
   }
 })",
-     kThree,
+     kStreamed,
      {{{"steps", 0}, {"n", 5}, {"m", 5}},
       {{"steps", 1}, {"n", 3}, {"m", 70}},
       {{"steps", 4}, {"n", 20}, {"m", 20}},
       {{"steps", 9}, {"n", 67}, {"m", 53}},
-      {{"steps", 5}, {"n", 2}, {"m", 2}}},
+      {{"steps", 13}, {"n", 1}, {"m", 9}},
+      {{"steps", 5}, {"n", 2}, {"m", 2}},
+      {{"steps", 5}, {"n", 39}, {"m", 129}},
+      {{"steps", 9}, {"n", 131}, {"m", 475}}},  // tiles that touch no border
      true},
     {"one_dimension",
      R"(
@@ -54,7 +59,7 @@ void uneven(int steps, int n, float A[n][n], float B[n][n], const float w[n][n],
       for (int j = 1; j < n; j++) A[i][j] = 0.5f * A[i][j] + 0.25f * B[i + 1][j - 1] + w[i + 1][j];
   }
 })",
-     kThree,
+     kStreamed,
      {{{"steps", 1}, {"n", 4}}, {{"steps", 7}, {"n", 61}}, {{"steps", 12}, {"n", 20}}},
      false},
     {"whole_numbers",
@@ -67,21 +72,65 @@ void whole_numbers(int steps, int n, int A[n][n], int B[n][n]) {
       for (int i = 0; i < n; i++) A[i][j] = B[i][j] - A[i][j];
   }
 })",
-     kThree,
+     kStreamed,
      {{{"steps", 11}, {"n", 71}}, {{"steps", 2}, {"n", 1}}},
      true},
 };
 
+/// The same through shared memory.
+std::vector<test::KernelCase> all_cases() {
+  std::vector<test::KernelCase> all = cases;
+  for (test::KernelCase one : cases) {
+    if (one.patterns != kStreamed) continue;
+    const std::string name = one.name + "_shared";
+    one.text.replace(one.text.find(one.name), one.name.size(), name);
+    one.name = name;
+    one.patterns = kThree;
+    one.time_tiles = TimeTiles::shared;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 class TimeTilesOf : public testing::TestWithParam<std::size_t> {};
 TEST_P(TimeTilesOf, ComputeWhatTheNestDoes) {
-  static const test::CompiledCases compiled(cases);
-  compiled.check(cases, GetParam());
+  static const std::vector<test::KernelCase> all = all_cases();
+  static const test::CompiledCases compiled(all);
+  compiled.check(all, GetParam());
 }
-INSTANTIATE_TEST_SUITE_P(Cases, TimeTilesOf, testing::Range(std::size_t{0}, cases.size()),
-                         [](const auto& one) { return cases[one.param].name; });
+INSTANTIATE_TEST_SUITE_P(Cases, TimeTilesOf, testing::Range(std::size_t{0}, all_cases().size()),
+                         [](const auto& one) { return all_cases()[one.param].name; });
+
+TEST(RandomSteps, LeaveWhatTheNestLeaves) {
+  if (!test::have_kernel_compiler()) GTEST_SKIP() << "no nvcc";
+  std::mt19937 random(1);
+  std::vector<Nest> nests;
+  std::vector<GpuProgram> programs;
+  std::vector<std::string> texts;
+  for (int k = 0; k < 15; ++k) {
+    texts.push_back(test::RandomSteps(random).text(fmt::format("steps{}", k)));
+    nests.push_back(test::analyse(texts.back()));
+    programs.push_back(test::program_of(nests.back(), true, TimeTiles::registers));
+  }
+  EXPECT_GE(std::ranges::count_if(programs,
+                                  [](const GpuProgram& program) {
+                                    return test::patterns_of(program).find(kStreamed) != std::string::npos;
+                                  }),
+            12);
+  const test::SimulatedKernels kernels(programs);
+  for (std::size_t k = 0; k < nests.size(); ++k)
+    for (const auto& [steps, n, m] :
+         {std::tuple{3, 8, 9}, {9, 21, 70}, k % 5 == 0 ? std::tuple{5, 110, 360} : std::tuple{2, 40, 40}}) {
+      std::vector<std::string> findings;
+      EXPECT_LE(kernels.difference(nests[k], programs[k], {{"steps", steps}, {"n", n}, {"m", m}}, findings),
+                1e-5)
+          << texts[k] << steps << ' ' << n << ' ' << m;
+      EXPECT_THAT(findings, testing::IsEmpty()) << texts[k];
+    }
+}
 
 TEST(TimeTilesText, SeveralStepsALaunch) {
-  const GpuProgram program = test::program_of(cases[0].text);
+  const GpuProgram program = test::program_of(cases[0].text, false, TimeTiles::shared);
   EXPECT_THAT(to_text(program.host), HasSubstr("t += 4"));
   EXPECT_THAT(program.kernels[0].text, HasSubstr("__shared__ float A_tile[66][66];"));
   EXPECT_THAT(program.kernels[0].reasons, testing::Contains(HasSubstr("4 steps of t a launch")));

@@ -28,6 +28,7 @@ struct Texts {
   std::string memory_cap;
   double time_limit = 0;  ///< [s]
   bool keep_order = false;
+  std::string gpu_time_tiles = "best";
 };
 
 [[noreturn]] void refuse(std::string_view option, const std::string& text, std::string_view expected) {
@@ -188,7 +189,8 @@ void refuse_unheard(const Command& command, const TileOptions& options) {
         throw BadInput(fmt::format("{} speaks of {}, which is not asked for: add {}", name, subject, add));
   };
   check(options.explains() || options.emits_cuda(), "kernels for a GPU",
-        "--cuda FILE, --html FILE, --verify or --explain", {"--arch", "--memory-cap", "--keep-order"});
+        "--cuda FILE, --html FILE, --verify or --explain",
+        {"--arch", "--memory-cap", "--keep-order", "--gpu-time-tiles"});
   check(options.verify, "a verification", "--verify", {"--time-limit"});
   check(options.explains(), "an explanation", "--explain, --json or --html FILE", {"--footprint"});
   check(options.explains() || !options.c.empty() || options.in_place, "the C",
@@ -238,6 +240,10 @@ TileOptions read(const Command& command, const Texts& texts) {
   options.steps = steps_in_order(command, texts);
   if (!texts.memory_cap.empty()) options.gpu.memory_cap = parse_byte_size("--memory-cap", texts.memory_cap);
   options.gpu.reorder_reductions = !texts.keep_order;
+  for (const auto& [name, tiles] : {std::pair{"registers", tile::TimeTiles::registers},
+                                    {"shared", tile::TimeTiles::shared},
+                                    {"none", tile::TimeTiles::none}})
+    if (texts.gpu_time_tiles == name) options.gpu.time_tiles = tiles;
   if (command.was_given("--time-limit")) {
     constexpr double kDay = 24.0 * 3600;
     if (!(texts.time_limit > 0 && texts.time_limit <= kDay))
@@ -339,6 +345,13 @@ std::function<TileOptions()> add_tile_options(Command& command) {
               "Device memory to use; larger arrays pass through it in panels [bytes, or with K, M, G]");
   command.add("--keep-order", &texts->keep_order,
               "Keep the order of every sum (default: sums may be spread over threads)");
+  command
+      .add(
+          "--gpu-time-tiles KIND", &texts->gpu_time_tiles,
+          "Where several steps of a loop over stencils are taken in one launch: registers (rows stream through "
+          "a warp's), shared (a block's memory), best: registers if they fit, else shared, or none")
+      .among({"best", "registers", "shared", "none"})
+      .show_default();
   command.add(
       "--verify", &options.verify,
       "Compile the CUDA with nvcc, run it in the simulator at small sizes, also rewritten by `reuse`, and compare every output with the nest's");

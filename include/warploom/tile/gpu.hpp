@@ -6,6 +6,15 @@
 
 namespace warploom::tile {
 
+/// What takes the steps of a loop over time: tiles that stay on a multiprocessor for several of them, or a
+/// launch for each parallel loop of a step.
+enum class TimeTiles {
+  best,       ///< those of registers where they fit, else of shared memory
+  registers,  ///< a warp's tile, whose rows stream through registers
+  shared,     ///< a block's tile in shared memory
+  none,
+};
+
 struct GpuOptions {
   std::string architecture = "sm_90";  ///< as hw::architecture() knows them
   /// Sums may be taken in another order (rounding changes): reductions spread over threads.
@@ -15,6 +24,7 @@ struct GpuOptions {
   std::uint64_t memory_cap = 0;
   /// Constant memory that the nest may fill [bytes]: a module's, or less where several share a file.
   std::uint64_t constant_bytes = 64 * 1024;
+  TimeTiles time_tiles = TimeTiles::best;  ///< where a nest's steps do not fit: none
 };
 
 enum class Space { registers, shared, constant, read_only, global, local };

@@ -228,7 +228,7 @@ UsedNames used_names(const CudaNames& names, const Node& tree) {
 
 std::string kernel_signature(const KernelSignature& signature) {
   const CudaNames& names = signature.names;
-  std::string text = "__global__ void";
+  std::string text = signature.before;
   if (signature.threads > 0 && signature.blocks_per_sm > 0)
     text += fmt::format(" __launch_bounds__({}, {})", signature.threads, signature.blocks_per_sm);
   else if (signature.threads > 0)
@@ -353,6 +353,27 @@ inline cudaError_t kept_pool(cudaMemPool_t* pool) {
   }
   *pool = kept;
   return status;
+}
+)"},
+      Helper{
+          "take_from_beside",
+          R"(/// A lane's columns of a row get those of the lanes beside: the left one's last, and the right one's first.
+template <int kLeft, int kRight, typename T, int kColumns>
+__device__ inline void take_from_beside(T (&row)[kColumns]) {
+#pragma unroll
+  for (int c = 0; c < kLeft; ++c) row[c] = __shfl_up_sync(0xffffffffu, row[kColumns - kLeft - kRight + c], 1);
+#pragma unroll
+  for (int c = 0; c < kRight; ++c)
+    row[kColumns - kRight + c] = __shfl_down_sync(0xffffffffu, row[kLeft + c], 1);
+}
+)"},
+      Helper{"grow_older", R"(/// Each row takes the place of the one before it.
+template <typename T, int kRows, int kColumns>
+__device__ inline void grow_older(T (&rows)[kRows][kColumns]) {
+#pragma unroll
+  for (int age = kRows - 1; age > 0; --age)
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) rows[age][c] = rows[age - 1][c];
 }
 )"},
       Helper{"wait_for_copies", R"(/// Until the copies that this thread has begun are done.

@@ -67,9 +67,10 @@ UsedNames used_names(const CudaNames& names, const Node& tree);
 struct KernelSignature {
   const CudaNames& names;
   std::string kernel;
-  std::vector<std::string> parameters;  ///< as Kernel::parameters
-  std::vector<std::string> written;     ///< arrays that the kernel writes
-  int threads = 0, blocks_per_sm = 0;   ///< launch bounds, 0: none
+  std::vector<std::string> parameters;     ///< as Kernel::parameters
+  std::vector<std::string> written;        ///< arrays that the kernel writes
+  int threads = 0, blocks_per_sm = 0;      ///< launch bounds, 0: none
+  std::string before = "__global__ void";  ///< what it is and gives
 };
 /// "__global__ void __launch_bounds__(256)\ngemm_0(int ni, int nj, float alpha, float* __restrict__ C, ...)":
 /// const where the kernel does not write an array; sizes and host loops are int. No brace, no newline at the

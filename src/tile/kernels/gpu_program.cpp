@@ -87,6 +87,7 @@ class Mapper {
       root.children = {parallel_.code};
     }
     program_.host.children = visit_children(root.children);
+    say_what_was_not_found();
     return std::move(program_);
   }
 
@@ -168,6 +169,17 @@ class Mapper {
     int most = 0;
     for (const Node& child : node.children) most = std::max(most, depth(child));
     return most + (node.kind == Node::Kind::loop ? 1 : 0);
+  }
+
+  /// A kind of time tiles that was asked for.
+  void say_what_was_not_found() {
+    const bool registers = options_.time_tiles == TimeTiles::registers;
+    if (!registers && options_.time_tiles != TimeTiles::shared) return;
+    const std::string_view pattern = registers ? kStreamedTimeTiles : kSharedTimeTiles;
+    if (std::ranges::any_of(program_.kernels, [&](const Kernel& k) { return k.pattern == pattern; })) return;
+    program_.reasons.push_back(fmt::format(
+        "time tiles in {} were asked for: no sequential loop holds nothing but stencils whose tiles fit there",
+        registers ? "registers" : "shared memory"));
   }
 
   KernelRequest request(const Node& tree) const {

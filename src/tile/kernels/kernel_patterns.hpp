@@ -41,8 +41,9 @@ std::optional<KernelGroup> both_sums(const KernelRequest& first, const KernelReq
 /// One iteration of the parallel loops a thread, a few for registers; tiles through shared memory where the
 /// access of a warp would be scattered (transpose).
 std::optional<KernelGroup> pointwise(const KernelRequest& request);
-/// A sequential loop over steps of stencils in one or two dimensions (jacobi): several steps a launch in
-/// shared memory, halos computed more than once.
+/// A sequential loop over steps of stencils in one or two dimensions (jacobi): several steps a launch, in
+/// registers or in shared memory, halos computed more than once.
+inline constexpr std::string_view kStreamedTimeTiles = "streamed time tiles", kSharedTimeTiles = "time tiles";
 std::optional<KernelGroup> time_tiles(const KernelRequest& request);
 /// A whole nest: for (k) for (i) for (j) A[i][j] = f(A[i][j], A[i][k], A[k][j]), all over one range (shortest
 /// paths, transitive closure): a pass over A for each k.

@@ -1,9 +1,10 @@
 // Which loops over time are steps of stencils.
+#include "tile/kernels/stencil_steps.hpp"
+
 #include <algorithm>
 
 #include "tile/c/simplify.hpp"
 #include "tile/kernels/split_tree.hpp"
-#include "tile/kernels/time_tiles.hpp"
 
 namespace warploom::tile {
 namespace {
@@ -24,7 +25,7 @@ class StencilMatcher {
  public:
   StencilMatcher(const KernelRequest& request, const CudaNames& names) : request_(request), names_(names) {}
 
-  std::optional<TimeTiles> run() {
+  std::optional<StencilSteps> run() {
     const Node& steps = request_.tree;
     if (!counts_up(steps) || steps.parallel) return std::nullopt;
     found_.steps = steps;
@@ -33,7 +34,7 @@ class StencilMatcher {
     found_.end = steps.comparison == "<" ? simplified(steps.limit) : plus(steps.limit, 1);
     for (const Node& child : steps.children)
       if (mentions_loop(child, steps.iterator) || !add_stages(child)) return std::nullopt;
-    if (found_.stages.empty() || !choose_shape()) return std::nullopt;
+    if (found_.stages.empty()) return std::nullopt;
     return found_;
   }
 
@@ -102,46 +103,14 @@ class StencilMatcher {
     return true;
   }
 
-  /// As many steps as leave at least half of a tile good, in shared memory that a kernel has without asking.
-  bool choose_shape() {
-    std::int64_t step = 0;
-    for (const StencilStage& stage : found_.stages) {
-      const std::int64_t reach = *std::ranges::max_element(stage.reach);
-      step += reach;
-      found_.ring = std::max(found_.ring, reach);
-    }
-    if (step == 0) return false;
-    const auto bytes =
-        static_cast<std::int64_t>(found_.arrays.size()) * size_of(shape_of(names_, found_.arrays[0]).type);
-    const bool flat = found_.extents.size() == 1;
-    std::vector<std::vector<std::int64_t>> shapes = {{64, 64}, {48, 64}, {32, 64}, {32, 32}};
-    if (flat) shapes = {{1024}, {512}};
-    for (const std::vector<std::int64_t>& updated : shapes) {
-      found_.tile = updated;
-      for (std::int64_t& extent : found_.tile) extent += 2 * found_.ring;
-      if (found_.elements() * bytes > kSharedBytes) continue;
-      for (found_.steps_a_launch = flat ? 32 : 8; found_.steps_a_launch > 0; --found_.steps_a_launch) {
-        found_.halo = found_.steps_a_launch * step;
-        std::int64_t good = 1;
-        for (std::size_t d = 0; d < found_.tile.size(); ++d)
-          good *= std::max<std::int64_t>(0, found_.good(d));
-        if (2 * good >= found_.elements()) break;
-      }
-      found_.rows = static_cast<int>(flat ? updated[0] / kThreadsOfTimeTile
-                                          : updated[0] * updated[1] / kThreadsOfTimeTile);
-      return found_.steps_a_launch * static_cast<int>(found_.stages.size()) > 1;
-    }
-    return false;
-  }
-
   const KernelRequest& request_;
   const CudaNames& names_;
-  TimeTiles found_;
+  StencilSteps found_;
 };
 
 }  // namespace
 
-std::optional<TimeTiles> match_time_tiles(const KernelRequest& request, const CudaNames& names) {
+std::optional<StencilSteps> match_stencil_steps(const KernelRequest& request, const CudaNames& names) {
   return StencilMatcher(request, names).run();
 }
 
