@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/doors.hpp"
 #include "tile/c/mentions.hpp"
@@ -268,6 +269,8 @@ KernelGroup choose_pattern(const KernelRequest& request) {
 }
 
 GpuProgram map_to_gpu(const Nest& nest, const ParallelNest& parallel, const GpuOptions& options) {
+  constexpr std::array kinds = {TimeTiles::best, TimeTiles::registers, TimeTiles::shared, TimeTiles::none};
+  at_enumerator(kinds, options.time_tiles, "the kind of time tiles");
   check(parallel.nest.region());
   check(parallel.code);
   if (parallel.nest.statements().size() != nest.statements().size())

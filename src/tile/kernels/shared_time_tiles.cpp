@@ -288,6 +288,7 @@ class SharedTileWriter {
 }  // namespace
 
 std::optional<KernelGroup> shared_time_tiles(const KernelRequest& request, const StencilSteps& found) {
+  if (!found.only_neighbours) return std::nullopt;
   const CudaNames names{request.nest, request.parallel, {}, nullptr};
   SharedTiles tiles{found, 0, {}, 0, 0, 0};
   if (!tiles.choose(size_of(shape_of(names, found.arrays[0]).type))) return std::nullopt;

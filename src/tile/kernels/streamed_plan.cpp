@@ -17,9 +17,12 @@ constexpr int kWords = 120;
 constexpr int kFarthest = 8;
 
 template <typename Visit>
-void for_each_element(const Expression& e, const Visit& visit) {
-  if (e.kind == Kind::element) return visit(e);
-  for (const Expression& operand : e.operands) for_each_element(operand, visit);
+void for_each_neighbour(const Expression& e, const StencilStage& stage, const Visit& visit) {
+  if (e.kind == Kind::element) {
+    if (is_neighbour(e, stage)) visit(e);
+    return;
+  }
+  for (const Expression& operand : e.operands) for_each_neighbour(operand, stage, visit);
 }
 
 class Planner {
@@ -57,7 +60,7 @@ class Planner {
   void add_stage(const StencilStage& stage) {
     int up = 0, down = 0, left = 0, right = 0;
     for (const Node& statement : stage.statements)
-      for_each_element(statement.value, [&](const Expression& e) {
+      for_each_neighbour(statement.value, stage, [&](const Expression& e) {
         const auto [rows, columns] = apart(e, stage);
         up = std::max(up, -rows);
         down = std::max(down, rows);
@@ -102,7 +105,7 @@ class Planner {
       line.oldest_beside = std::max(line.oldest_beside, row.age);
       line.within_step = line.within_step || row.this_step;
     };
-    for_each_element(statement.assignment->value, use);
+    for_each_neighbour(statement.assignment->value, *statement.stage, use);
     use(statement.assignment->target);
   }
 
@@ -113,15 +116,15 @@ class Planner {
     }
     if (&plan_.line_of(line.array) != &line) return;
     line.ahead = plan_.lag - plan_.statements[line.writer].lag;
-    bool only_writer = true, read_before = false;
+    bool only_writer = plan_.statements[line.writer].stage->line < 0, read_before = false;
     for (std::size_t s = 0; s < plan_.statements.size(); ++s) {
       const Node& assignment = *plan_.statements[s].assignment;
       const bool writes = assignment.target.text == line.array;
       only_writer = only_writer && (!writes || static_cast<int>(s) == line.writer);
       if (static_cast<int>(s) > line.writer) continue;
       read_before = read_before || (writes && assignment.op != "=");
-      for_each_element(assignment.value,
-                       [&](const Expression& e) { read_before = read_before || e.text == line.array; });
+      for_each_neighbour(assignment.value, *plan_.statements[s].stage,
+                         [&](const Expression& e) { read_before = read_before || e.text == line.array; });
     }
     line.source = only_writer && !read_before ? StreamedLine::Source::border : StreamedLine::Source::memory;
   }

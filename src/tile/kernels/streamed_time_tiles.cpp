@@ -28,30 +28,24 @@ namespace {
 using Kind = Expression::Kind;
 using Source = StreamedLine::Source;
 
-constexpr int kAhead = 2;  // rows that loads run ahead
-/// Rows of tiles: so many that warps fill the device once, within what halos and ends allow.
-constexpr int kFewestRows = 32, kMostRows = 256, kWarpsAtOnce = 2112;
+/// Rows that loads run ahead, and rows of one turn of the loop, so that what is in registers need not move.
+constexpr int kAhead = 3;
+constexpr int kRows = 32;  // of a tile, about
 
 Expression number(std::int64_t value) { return Expression::integer(value); }
 
-/// How tiles lie in the arrays: strips of columns, cut into bands of rows. Tiles of the first and of the last
-/// strip are careful, and cut in half.
+/// How tiles lie in the arrays: strips of columns, cut into bands of rows. Careful tiles take longer, so the
+/// first and the last band are half as high as the others, and so are all tiles of the first and of the last
+/// strip.
 struct Geometry {
-  Expression strips, halves, rows, bands;
+  Expression strips, halves, bands;
 
   explicit Geometry(const StreamedTiles& plan) {
-    const Expression &all_rows = plan.found->extents[0], &all_columns = plan.found->extents[1];
     const int halo = (plan.halo_lanes(plan.left) + plan.halo_lanes(plan.right)) * plan.columns;
-    strips =
-        Expression::call("max", {number(1), ceil_quotient(plus(all_columns, -halo), plan.useful_columns())});
+    strips = Expression::call(
+        "max", {number(1), ceil_quotient(plus(plan.found->extents[1], -halo), plan.useful_columns())});
     halves = Expression::call("min", {strips, number(2)});
-    rows = Expression::call(
-        "min", {number(kMostRows),
-                Expression::call("max", {number(kFewestRows),
-                                         Expression::binary("/", Expression::binary("*", all_rows, strips),
-                                                            number(kWarpsAtOnce))})});
-    bands = Expression::binary(
-        "/", Expression::binary("-", Expression::binary("+", all_rows, rows), number(1)), rows);
+    bands = plus(ceil_quotient(plan.found->extents[0], kRows), 1);
   }
 };
 
@@ -109,7 +103,8 @@ class StreamedTileWriter {
     write_tile();
     text_.close_to(0);
     text_.line();
-    text_.open(kernel_signature({names_, kernel.name, kernel.parameters, written, 32, 0}));
+    text_.open(
+        kernel_signature({names_, kernel.name, kernel.parameters, written, 32, plan_.words > 64 ? 12 : 16}));
     write_choice(kernel);
     text_.close_to(0);
     kernel.text = text_.text();
@@ -119,32 +114,39 @@ class StreamedTileWriter {
 
   /// Which tile the warp has, and whether it touches what a loop leaves out.
   void write_choice(const Kernel& kernel) {
-    const std::string strips = fresh_("strips"), halves = fresh_("halves"), rows = fresh_("rows"),
-                      x = fresh_("x"), half = fresh_("half"), careful = fresh_("careful");
+    const std::string strips = fresh_("strips"), halves = fresh_("halves"), bands = fresh_("bands"),
+                      rows = fresh_("rows"), x = fresh_("x"), careful = fresh_("careful");
     const std::string &strip = own("strip"), &first = own("first_row"), &end = own("end_row");
     const auto text = [&](const Expression& e) { return cuda_text(names_, e); };
-    text_.line("const int {} = {}, {} = min({}, 2);", strips, text(geometry_.strips), halves, strips);
-    text_.line("const int {0} = {1}, {2} = ({0} + 1) / 2, {3} = blockIdx.x % ({4} + {5});", rows,
-               text(geometry_.rows), half, x, strips, halves);
+    text_.line("const int {0} = {1}, {2} = min({0}, 2), {3} = blockIdx.x % ({0} + {2});", strips,
+               text(geometry_.strips), halves, x);
+    text_.line("const int {0} = {1}, {2} = ({3} + {0} - 2) / ({0} - 1);", bands, text(geometry_.bands), rows,
+               extent(0));
     text_.line("const int {0} = {1} < 2 * {2} ? {1} / 2 * ({3} - 1) : {1} - {2} - 1;", strip, x, halves,
                strips);
-    text_.line("int {} = blockIdx.x / ({} + {}) * {}, {} = {} + {};", first, strips, halves, rows, end, first,
-               rows);
-    text_.line("if ({0} < 2 * {1} && {0} % 2 == 0) {2} = {3} + {4};", x, halves, end, first, half);
-    text_.line("if ({0} < 2 * {1} && {0} % 2 == 1) {2} += {3};", x, halves, first, half);
+    text_.line("int {0} = blockIdx.x / ({1} + {2}) * {3} - {3} / 2, {4} = {0} + {3};", first, strips, halves,
+               rows, end);
+    text_.line("if ({0} < 2 * {1} && {0} % 2 == 0) {2} -= {3} / 2;", x, halves, end, rows);
+    text_.line("if ({0} < 2 * {1} && {0} % 2 == 1) {2} += {3} - {3} / 2;", x, halves, first, rows);
+    text_.line("{0} = max({0}, 0);", first);
     text_.line("{0} = min({0}, {1});", end, extent(0));
-    text_.line("if ({} >= {}) return;", first, end);
+    text_.line("if ({} >= {} || {} <= 0) return;", first, end, extent(1));
     std::vector<std::string> outside = {
         fmt::format("{} + {} >= {}", found_.steps.iterator, plan_.steps, text(found_.end))};
     const std::string column = fmt::format("{} * {}", strip, plan_.useful_columns());
+    const auto add = [&](std::string condition) {
+      if (std::ranges::find(outside, condition) == outside.end()) outside.push_back(std::move(condition));
+    };
     for (const StencilStage& stage : found_.stages)
-      for (std::size_t d = 0; d < 2; ++d) {
+      for (int d = 0; d < 2; ++d) {
         const std::string from = d == 0 ? fmt::format("{} - {}", first, plan_.steps * plan_.up) : column,
                           to = d == 0 ? fmt::format("{} + {}", end, plan_.steps * plan_.down)
-                                      : fmt::format("{} + {}", column, 32 * plan_.columns);
-        for (std::string one : {fmt::format("{} < {}", from, text(stage.loops[d].least)),
-                                fmt::format("{} > {}", to, text(stage.loops[d].end))})
-          if (std::ranges::find(outside, one) == outside.end()) outside.push_back(std::move(one));
+                                      : fmt::format("{} + {}", column, 32 * plan_.columns),
+                          least = text(stage.loops[d].least), limit = text(stage.loops[d].end);
+        if (stage.line == d) add(fmt::format("({} < {} && {} > {})", from, limit, to, least));
+        if (stage.line >= 0) continue;
+        add(fmt::format("{} < {}", from, least));
+        add(fmt::format("{} > {}", to, limit));
       }
     text_.line("const bool {} = {};", careful, fmt::join(outside, " || "));
     std::vector<std::string> arguments = kernel.parameters;
@@ -181,6 +183,7 @@ class StreamedTileWriter {
     const std::string start = fresh_("start");
     text_.line("const int {} = max({} - {}, {});", start, own("first_row"), above, -most_ahead);
     for (std::size_t l = 0; l < plan_.lines.size(); ++l) write_first_loads(l, start);
+    text_.line("#pragma unroll {}", kAhead);
     text_.open("for (int {0} = {1}; {0} < {2} + {3}; ++{0})", own("at"), start, own("end_row"),
                plan_.steps * plan_.lag);
     for (std::size_t l = 0; l < plan_.lines.size(); ++l) write_new_row(l);
@@ -237,27 +240,28 @@ class StreamedTileWriter {
   std::string loader(std::size_t l) const { return "load_" + kept_[l]; }
   std::string coming(std::size_t l) const { return kept_[l] + "_to_come"; }
 
-  /// A function that loads a lane's columns of a row, as far as they are there and somebody needs them.
+  /// A function that loads a lane's columns of a row. Beyond the array it is any element, for nobody reads
+  /// it.
   void write_load(std::size_t l) {
     const StreamedLine& line = plan_.lines[l];
     if (line.source == Source::none) return;
     const StencilStage& stage = line.writer < 0 ? found_.stages[0] : *plan_.statements[line.writer].stage;
     const std::string &i = stage.loops[0].loop.iterator, &j = stage.loops[1].loop.iterator, &c = own("c");
-    const auto element = [&](const std::string& row) {
-      return cuda_text(names_, Expression::element(line.array, {Expression::name(row), Expression::name(j)}));
-    };
+    const std::string element =
+        cuda_text(names_, Expression::element(line.array, {Expression::name(i), Expression::name(j)}));
     text_.open("const auto {} = [&](int {}, {} (&{})[kColumns])", loader(l), i, type(), own("row"));
-    if (line.source == Source::memory)
-      text_.line("if (!kCareful) {0} = min(max({0}, 0), {1} - 1);", i, extent(0));
+    text_.line("{0} = min(max({0}, 0), {1} - 1);", i, extent(0));
+    if (line.source == Source::border)
+      text_.line("const bool {} = {};", own("row_runs"), runs(stage.loops[0]));
     text_.line("#pragma unroll");
     text_.open("for (int {0} = 0; {0} < kColumns; ++{0})", c);
-    text_.line("const int {} = {} + {};", j, own("first_column"), c);
-    const std::string there = fmt::format("{0} >= 0 && {0} < {1} && {2} < {3}", i, extent(0), j, extent(1));
+    text_.line("const int {0} = kCareful ? min({1} + {2}, {3} - 1) : {1} + {2};", j, own("first_column"), c,
+               extent(1));
     if (line.source == Source::border)
-      text_.line("{}[{}] = {} && !({} && {}) ? {} : 0;", own("row"), c, there, runs(stage.loops[0]),
-                 column_runs(stage), element(i));
+      text_.line("if (!({} && {})) {}[{}] = {};", own("row_runs"), runs(stage.loops[1]), own("row"), c,
+                 element);
     else
-      text_.line("{}[{}] = !kCareful || ({}) ? {} : 0;", own("row"), c, there, element(i));
+      text_.line("{}[{}] = {};", own("row"), c, element);
     text_.close();
     text_.close("};");
   }
@@ -304,14 +308,31 @@ class StreamedTileWriter {
                                                 Expression::binary("<", at, loop.end)));
   }
 
+  /// The value that a statement leaves. If it is a product it is rounded here: else a compiler may make one
+  /// operation of it and of the sum of the next stage, which gives other values than memory between them.
+  Expression stored(Expression value) const {
+    if (value.kind == Kind::conditional)
+      for (std::size_t k : {1, 2}) value.operands[k] = stored(std::move(value.operands[k]));
+    else if (value.kind == Kind::unary)
+      value.operands[0] = stored(std::move(value.operands[0]));
+    else if (value.kind == Kind::binary && value.text == "*" && type_of(names_, value) == type_ &&
+             type_ != ScalarType::int32)
+      return Expression::call(type_ == ScalarType::float32 ? "__fmul_rn" : "__dmul_rn",
+                              std::move(value.operands));
+    return value;
+  }
+
+  /// So many rows more than the steps before reach: "2 * step + 1".
+  std::string rows_of_steps(int more) const {
+    const Expression rows = Expression::binary("*", number(plan_.lag), Expression::name(own("step")));
+    return to_text(plus(rows, more));
+  }
+
   /// A row that a statement reads: "A_rows[step][1]".
   std::string row_text(const StreamedRow& row) const {
     const std::string& step = own("step");
     if (plan_.lines[row.line].writer < 0)
-      return fmt::format(
-          "{}[{}]", kept_[row.line],
-          plan_.lag == 0 ? fmt::to_string(row.age)
-                         : shifted(plan_.lag == 1 ? step : fmt::format("{} * {}", step, plan_.lag), row.age));
+      return fmt::format("{}[{}]", kept_[row.line], rows_of_steps(row.age));
     return fmt::format("{}[{}][{}]", kept_[row.line], row.this_step ? step + " + 1" : step, row.age);
   }
 
@@ -324,27 +345,36 @@ class StreamedTileWriter {
                       &step = own("step");
     CudaNames in_rows = names_;
     in_rows.instead = [&](const Expression& e) -> std::string {
-      if (e.kind != Kind::element) return "";
+      if (e == Expression::name(found_.steps.iterator)) return fmt::format("({} + {})", e.text, step);
+      if (e.kind != Kind::element || !is_neighbour(e, stage)) return "";
       const auto [down, right] = apart(e, stage);
       const StreamedRow row = plan_.row(e.text, s, down);
       return fmt::format("{}[{}]", row_text(row), shifted(c, plan_.lines[row.line].left + right));
     };
-    const Expression value = assignment.op == "=" ? assignment.value
-                                                  : Expression::binary(assignment.op.substr(0, 1),
-                                                                       assignment.target, assignment.value);
+    const Expression value =
+        stored(assignment.op == "="
+                   ? assignment.value
+                   : Expression::binary(assignment.op.substr(0, 1), assignment.target, assignment.value));
+
     const std::string row = fmt::format("{}[{} + 1][0]", kept_[statement.line], step);
     const std::string &result = own("value"), &row_runs = own("row_runs");
     text_.open("");
-    text_.line("[[maybe_unused]] const int {} = {} - ({} * {} + {});", i, own("at"), step, plan_.lag,
-               statement.lag);
+    text_.line("[[maybe_unused]] const int {} = {} - ({});", i, own("at"), rows_of_steps(statement.lag));
     text_.line("const bool {} = {} && {} + {} < {};", row_runs, runs(stage.loops[0]), found_.steps.iterator,
                step, cuda_text(names_, found_.end));
     text_.line("#pragma unroll");
     text_.open("for (int {0} = 0; {0} < kColumns; ++{0})", c);
     text_.line("[[maybe_unused]] const int {} = {} + {};", j, own("first_column"), c);
-    text_.line("const {} {} = {};", type(), result, cuda_text(in_rows, value));
-    text_.line("{}[{}] = !kCareful || ({} && {}) ? {} : {};", row, shifted(c, line.left), row_runs,
-               column_runs(stage), result, cuda_text(in_rows, assignment.target));
+    // What all iterations read is there only if one of them runs.
+    const bool eager = std::ranges::all_of(mentions({assignment}), [&](const Mention& m) {
+      return m.element.kind != Kind::element || is_neighbour(m.element, stage);
+    });
+    if (eager) text_.line("const {} {} = {};", type(), result, cuda_text(in_rows, value));
+    // Tiles that are not careful have all of a stage, or nothing of a row or column.
+    text_.line("{}[{}] = {} ({} && {}) ? {} : {};", row, shifted(c, line.left),
+               stage.line < 0 ? "!kCareful ||" : "kCareful &&", row_runs, column_runs(stage),
+               eager ? result : fmt::format("{}({})", type(), cuda_text(in_rows, value)),
+               cuda_text(in_rows, assignment.target));
     text_.close();
     if (line.left + line.right > 0) {
       if (line.within_step)
