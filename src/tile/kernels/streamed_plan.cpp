@@ -11,8 +11,9 @@ namespace {
 
 using Kind = Expression::Kind;
 
-/// Of rows, of what each thread may have; what else a kernel has takes some 50 more.
-constexpr int kWords = 120;
+/// Of rows, that a lane keeps: with more, registers of 4 bytes for 16 warps do not suffice (8 warps of 8
+/// bytes).
+constexpr int kMostElements = 48;
 /// Rows and columns that steps of a launch reach: more are not worth their halo.
 constexpr int kFarthest = 8;
 
@@ -36,18 +37,16 @@ class Planner {
     for (StreamedLine& line : plan_.lines) find_source(line);
   }
   /// Still arrays are kept until the last step of a launch reads them.
-  bool fits(int columns, int steps, int element_bytes) {
-    plan_.columns = columns;
+  bool fits(int steps) {
     plan_.steps = steps;
-    plan_.words = 0;
+    plan_.elements = 0;
     for (const StreamedLine& line : plan_.lines) {
-      if (std::max(line.left, line.right) > columns) return false;
+      if (std::max(line.left, line.right) > plan_.columns) return false;
       const int more = line.writer < 0 ? (steps - 1) * plan_.lag : 0, times = line.writer < 0 ? 1 : steps;
-      const int elements =
-          (line.rows - 1 + more) * columns + (line.oldest_beside + more) * (line.left + line.right);
-      plan_.words += times * elements * element_bytes / 4;
+      plan_.elements += times * ((line.rows - 1 + more) * plan_.columns +
+                                 (line.oldest_beside + more) * (line.left + line.right));
     }
-    return plan_.words <= kWords && 2 * plan_.useful_columns() >= 32 * columns;
+    return plan_.elements <= kMostElements && 2 * plan_.useful_columns() >= 32 * plan_.columns;
   }
   /// Steps that do not reach farther than what is worth it.
   int most_steps() const {
@@ -165,12 +164,10 @@ std::optional<StreamedTiles> plan_streamed_tiles(const CudaNames& names, const S
     return std::nullopt;
   Planner planner(found);
   planner.run();
-  for (const int columns : {4, 2})
-    for (int steps = planner.most_steps(); steps > 0; --steps) {
-      // A launch of one stage is what pointwise kernels do.
-      if (steps * static_cast<int>(found.stages.size()) < 2) break;
-      if (planner.fits(columns, steps, size_of(type))) return std::move(planner).plan();
-    }
+  // A launch of one stage is what pointwise kernels do.
+  const int stages = static_cast<int>(found.stages.size());
+  for (int steps = planner.most_steps(); steps > 0 && steps * stages > 1; --steps)
+    if (planner.fits(steps)) return std::move(planner).plan();
   return std::nullopt;
 }
 

@@ -44,8 +44,8 @@ struct StreamedTiles {
   int lag = 0;                                ///< of a step's end behind its beginning
   int up = 0, down = 0, left = 0, right = 0;  ///< how far a step reaches
   int steps = 0;                              ///< a launch
-  int columns = 0;                            ///< a lane
-  int words = 0;                              ///< registers for lines [4 bytes]
+  int columns = 2;                            ///< a lane
+  int elements = 0;                           ///< of lines, a lane
 
   /// Lanes whose columns are wrong after the steps of a launch.
   int halo_lanes(int reach) const { return (steps * reach + columns - 1) / columns; }

@@ -30,7 +30,8 @@ using Source = StreamedLine::Source;
 
 /// Rows that loads run ahead, and rows of one turn of the loop, so that what is in registers need not move.
 constexpr int kAhead = 3;
-constexpr int kRows = 32;  // of a tile, about
+/// Bands of rows: tiles of 24 rows, or higher ones where 128 bands, or 4096 tiles, are there without.
+constexpr int kFewestRows = 24, kBands = 128, kTiles = 4096;
 
 Expression number(std::int64_t value) { return Expression::integer(value); }
 
@@ -45,7 +46,9 @@ struct Geometry {
     strips = Expression::call(
         "max", {number(1), ceil_quotient(plus(plan.found->extents[1], -halo), plan.useful_columns())});
     halves = Expression::call("min", {strips, number(2)});
-    bands = plus(ceil_quotient(plan.found->extents[0], kRows), 1);
+    const Expression enough =
+        Expression::call("max", {number(kBands), Expression::binary("/", number(kTiles), strips)});
+    bands = plus(Expression::call("min", {ceil_quotient(plan.found->extents[0], kFewestRows), enough}), 1);
   }
 };
 
@@ -61,7 +64,7 @@ class StreamedTileWriter {
       names_.temporaries.push_back({next_[line.array], type_, found_.extents, {}, true});
     }
     for (const char* name : {"strip", "first_row", "end_row", "first_column", "at", "c", "step", "lane",
-                             "row", "value", "stores", "row_runs"})
+                             "row", "value", "stores", "row_runs", "turn"})
       own_[name] = fresh_(name);
   }
 
@@ -104,7 +107,7 @@ class StreamedTileWriter {
     text_.close_to(0);
     text_.line();
     text_.open(
-        kernel_signature({names_, kernel.name, kernel.parameters, written, 32, plan_.words > 64 ? 12 : 16}));
+        kernel_signature({names_, kernel.name, kernel.parameters, written, 32, size_of(type_) > 4 ? 8 : 16}));
     write_choice(kernel);
     text_.close_to(0);
     kernel.text = text_.text();
@@ -183,9 +186,10 @@ class StreamedTileWriter {
     const std::string start = fresh_("start");
     text_.line("const int {} = max({} - {}, {});", start, own("first_row"), above, -most_ahead);
     for (std::size_t l = 0; l < plan_.lines.size(); ++l) write_first_loads(l, start);
-    text_.line("#pragma unroll {}", kAhead);
-    text_.open("for (int {0} = {1}; {0} < {2} + {3}; ++{0})", own("at"), start, own("end_row"),
-               plan_.steps * plan_.lag);
+    text_.open("for (int {0} = {1}; {0} < {2} + {3}; {0} += {4})", own("turn"), start, own("end_row"),
+               plan_.steps * plan_.lag, kAhead);
+    text_.line("#pragma unroll");
+    text_.open("for (int {0} = {1}; {0} < {1} + {2}; ++{0})", own("at"), own("turn"), kAhead);
     for (std::size_t l = 0; l < plan_.lines.size(); ++l) write_new_row(l);
     text_.line("#pragma unroll");
     text_.open("for (int {0} = 0; {0} < kSteps; ++{0})", own("step"));
@@ -203,6 +207,7 @@ class StreamedTileWriter {
       text_.line("#pragma unroll");
       text_.line("for (int {0} = 0; {0} <= kSteps; ++{0}) grow_older({1}[{0}]);", own("step"), kept_[l]);
     }
+    text_.close();
     text_.close();
   }
 
@@ -448,7 +453,7 @@ class StreamedTileWriter {
       Placement placement;
       placement.array = array;
       placement.space = Space::registers;
-      placement.bytes = static_cast<std::uint64_t>(4 * plan_.words) / found_.arrays.size();
+      placement.bytes = static_cast<std::uint64_t>(size_of(type_) * plan_.elements) / found_.arrays.size();
       placement.reason = fmt::format(
           "rows stay until the last statement has read them: each element is used {} times "
           "in each of {} steps",
