@@ -349,7 +349,8 @@ std::function<TileOptions()> add_tile_options(Command& command) {
       .add(
           "--gpu-time-tiles KIND", &texts->gpu_time_tiles,
           "Where several steps of a loop over stencils are taken in one launch: registers (rows stream through "
-          "a warp's), shared (a block's memory), best: registers if they fit, else shared, or none")
+          "a warp's), shared (a block's memory), none, or best: registers where they fit, shared where arrays "
+          "are known to be small")
       .among({"best", "registers", "shared", "none"})
       .show_default();
   command.add(

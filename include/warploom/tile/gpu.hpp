@@ -9,7 +9,7 @@ namespace warploom::tile {
 /// What takes the steps of a loop over time: tiles that stay on a multiprocessor for several of them, or a
 /// launch for each parallel loop of a step.
 enum class TimeTiles {
-  best,       ///< those of registers where they fit, else of shared memory
+  best,       ///< registers where they fit, but for arrays that are known to be small; else shared memory
   registers,  ///< a warp's tile, whose rows stream through registers
   shared,     ///< a block's tile in shared memory
   none,
