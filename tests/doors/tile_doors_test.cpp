@@ -375,9 +375,8 @@ DOOR(GpuPrograms, "tile::map_to_gpu", "tile::cost",
     survives([&] {
       return map_to_gpu(nest, parallel, {.memory_cap = bytes, .constant_bytes = bytes}).kernels.size();
     });
-  refused([&] {
-    return map_to_gpu(nest, parallel, {.time_tiles = no_enumerator<TimeTiles>()}).kernels.size();
-  });
+  refused(
+      [&] { return map_to_gpu(nest, parallel, {.time_tiles = no_enumerator<TimeTiles>()}).kernels.size(); });
   refused([&] { return map_to_gpu({}, parallel, {}).kernels.size(); });
   refused([&] { return map_to_gpu(nest, {}, {}).kernels.size(); });
   const GpuOptions options;
