@@ -33,7 +33,7 @@ std::vector<float> centred(std::span<const float> channel) {
 }  // namespace
 
 Correlations::Correlations(const Searched& searched, const Query& query, const FindOptions& options,
-                           std::int64_t step)
+                           std::int64_t step, Kept kept)
     : searched_(searched),
       step_(step > 0 ? step : std::max<std::int64_t>(1, query.length() / 32)),
       windows_((searched.index().samples() - query.length()) / step_ + 1),
@@ -47,6 +47,7 @@ Correlations::Correlations(const Searched& searched, const Query& query, const F
     candidates_.push_back(channels_for(place, options, std::ssize(signal)));
   computed_ = candidates_;
   for (const SensorAxes& sensor : options.sensors) {
+    if (kept == Kept::alike) break;
     const std::int32_t axes[] = {sensor.x, sensor.y, sensor.z};
     for (const std::int32_t c : axes)
       for (const std::int32_t other : axes)
@@ -87,9 +88,10 @@ Correlations::Correlations(const Searched& searched, const Query& query, const F
       deviations[w] = deviations_[channel][w];
       means_[channel][w] = of_windows.mean[w * step_];
     }
+    std::vector<float> own;
     for (const auto& [c, k] : askers[channel]) {
       check_interrupt();
-      std::vector<float>& all = correlations_[c][k];
+      std::vector<float>& all = sized && kept == Kept::alike ? own : correlations_[c][k];
       all.resize(windows_);
       cpu.correlate(about.data(), step_, windows_, patterns[c].data(), std::ssize(patterns[c]), scales.data(),
                     all.data());
@@ -102,7 +104,7 @@ Correlations::Correlations(const Searched& searched, const Query& query, const F
                 alike_[c][k].data());
     }
   });
-  if (!sized) alike_ = correlations_;
+  if (!sized) alike_ = kept == Kept::alike ? std::move(correlations_) : correlations_;
 }
 
 std::int64_t Correlations::window(std::int64_t offset) const {

@@ -14,9 +14,10 @@ namespace warploom::search {
 /// query.
 class Correlations {
  public:
+  enum class Kept { all, alike };  ///< whether of() and more than candidates() are asked for, too
   /// @param step  [samples]; 0: a thirty-second of the query
   Correlations(const Searched& searched, const Query& query, const FindOptions& options,
-               std::int64_t step = 0);
+               std::int64_t step = 0, Kept kept = Kept::all);
 
   std::int64_t step() const { return step_; }  ///< [samples]
   std::int64_t windows() const { return windows_; }

@@ -18,7 +18,7 @@ Thirds::Thirds(const Correlations& whole, const Searched& searched, const Query&
   for (std::int64_t third = 0; third < kThirds; ++third) {
     Query part = query;
     for (std::span<const float>& channel : part.channels) channel = channel.subspan(third * length, length);
-    const Correlations correlations(in_parts, part, options, whole.step());
+    const Correlations correlations(in_parts, part, options, whole.step(), Correlations::Kept::alike);
     const Assignments assignments(correlations, part, options.negated, largest_lag(query, options));
     const std::int64_t later = third * length / whole.step();
     for (std::size_t c = 0; c < channels; ++c) {
