@@ -111,6 +111,11 @@ Arrays lay_out(const SumLayout& layout, bool marks, bool probabilities, std::byt
   launch.m1 = carver.take<double>(layout.cells);
   launch.m = carver.take<double>(layout.cells);
   if (probabilities) launch.split = carver.take<double>(layout.cells);
+  if (layout.turned > 0) {
+    launch.turned = carver.take<double>(layout.turned);
+    launch.m_turned = probabilities ? carver.take<double>(layout.turned) : nullptr;
+    launch.far = carver.take<double>(std::min<std::int64_t>(tasks, kMostBlocks) * kFarCells);
+  }
   arrays.bytes = carver.used();
   return arrays;
 }
@@ -164,14 +169,20 @@ class Batch {
                "cudaMemcpy of hairpins");
   }
 
-  std::vector<std::size_t> parts() const {
+  std::vector<std::size_t> parts() {
     // What is left over is for the runtime itself, for rounding and for lists of pairs; more sequences at
     // once gain nothing, and their results wait.
+    const std::uint64_t room = device_memory().free / 100 * 90;
+    const auto bytes_of = [&](std::size_t k) {
+      const auto n = std::ssize(sequences_[k]);
+      return sum_bytes_on_gpu(n, options_.probabilities, n >= turns_from_);
+    };
+    // One that has no room for its numbers along columns, too, is summed without.
+    if (sequences_.size() == 1 && bytes_of(0) > room) turns_from_ = kMostBases + 1;
     std::vector<std::uint64_t> bytes;
-    for (const std::size_t k : order_)
-      bytes.push_back(sum_bytes_on_gpu(std::ssize(sequences_[k]), options_.probabilities));
+    for (const std::size_t k : order_) bytes.push_back(bytes_of(k));
     return ends_of_parts(bytes, sequences_[order_.front()].size(),
-                         {device_memory().free / 100 * 90, 1 << 16, "the ensemble of", "sum it alone"});
+                         {room, 1 << 16, "the ensemble of", "sum it alone"});
   }
 
   void write_all_codes(const Part& part, std::uint8_t* codes, Mark* marks) const {
@@ -201,7 +212,10 @@ class Batch {
     const auto begin = Clock::now();
     SumLayout& layout = part.layout = {};
     layout.sequences.reserve(part.places.size());
-    for (const std::size_t k : part.places) layout.add(std::ssize(sequences_[k]));
+    for (const std::size_t k : part.places) {
+      const auto n = std::ssize(sequences_[k]);
+      layout.add(n, n >= turns_from_);
+    }
     const auto count = std::ssize(part.places), tasks = std::ssize(layout.tasks);
     const bool warps = layout.longest <= kOfAWarp && count > kManyShort, marks = !constraints_.empty();
 
@@ -385,6 +399,7 @@ class Batch {
   const Weights& weights_;
   const EnsembleOptions& options_;
   EnsembleTimes* times_;
+  std::int64_t turns_from_ = kFarFrom;  // bases
   std::vector<std::size_t> order_ = {};
   std::vector<Ensemble> all_ = {};
   DeviceArray<SumTables> shared_tables_;

@@ -19,7 +19,12 @@ class InsideStrip : public SumStrip<false> {
     std::uint32_t* const done = l_.done + s_.flags;
     for (int tile = tile_of(first_); tile < s_.tiles; ++tile) {
       const int last = min(s_.n, (tile + 1) * kTileColumns);
-      if (!wait(has_next(last) ? done + t_ + 1 : nullptr, tile + 1)) return;
+      // What is summed for several tiles needs all of them.
+      const bool far = is_far(tile), begins = far && tile % kFarTiles == 0;
+      if (!wait(has_next(last) ? done + t_ + 1 : nullptr,
+                begins ? min(tile + kFarTiles, s_.tiles) : tile + 1))
+        return;
+      if (begins) multiply_far(tile);
       begin_tile(tile, last);
       for (int j = tile * kTileColumns + 1; j <= last; ++j) column(tile, j, last);
       __syncthreads();
@@ -28,6 +33,12 @@ class InsideStrip : public SumStrip<false> {
   }
 
  private:
+  /// Of the strip's splits before this tile some lie before the tiles with which it is summed.
+  __device__ bool is_far(int tile) const {
+    return far_ != nullptr && tile - tile % kFarTiles > first_split();
+  }
+  __device__ int first_split() const { return tile_of(first_ + kStripRows); }
+
   __device__ void begin_tile(int tile, int last) {
     const int begin = tile * kTileColumns + 1;
     double carry = 0;
@@ -50,9 +61,17 @@ class InsideStrip : public SumStrip<false> {
     const bool splits = begin >= first_ + kStripRows;
     near(tile, begin, splits);
     fetch(begin);
-    Products products;
-    if (splits) multiply(tile, begin, products);
-    put(products, shared_.sums + 1);
+    const bool far = is_far(tile);
+    {
+      Products products;
+      const int slice = warp_ / 2, from = far ? tile - tile % kFarTiles : first_split();
+      if (splits)
+        for (int left = from + slice; left < tile; left += kSlices) multiply(left, tile, here_, products);
+      put(products, shared_.sums + 1);
+    }
+    if (far)
+      take_far<true>(far_, tile, power_of_two(shared_.far_exponents[tile % kFarTiles] - here_),
+                     shared_.sums + 1);
   }
 
   /// M1 of rows and columns of this tile.
@@ -66,31 +85,75 @@ class InsideStrip : public SumStrip<false> {
     }
   }
 
-  /// The sum of M(i, k-1) M1(k, j) over k from behind the strip to before the tile.
-  __device__ void multiply(int tile, int begin, Products& products) {
-    const int slice = warp_ / 2, kk = lane_ % 4, column = begin + lane_ / 4;
-    const double* a = l_.m + own(first_ + kStripRows - 1 + kk) + 32 * (warp_ % 2) + lane_ / 4;
-    const int blocks = (begin - first_ - kStripRows) / kTogether;
-    for (int g = slice; g < blocks; g += 2) {
-      const int k = first_ + kStripRows + g * kTogether, v = strip_of(k), left = tile_of(k);
-      const int right = exponent(v, tile) - here_;
-      const double scale = power_of_two(exponent(t_, left) + right);
-      const double scale_of_first = kk == 0 ? power_of_two(exponent(t_, left - 1) + right) : scale;
-      const double* const b = l_.m1 + panel(v, column) + (k - v * kStripRows - 1) + kk;
+  /// The sum of M(i, k-1) M1(k, j) over a tile's k, for this warp's rows and all columns of another tile, to
+  /// the power of two `here`.
+  __device__ void multiply(int left, int tile, int here, Products& products) const {
+    const int kk = lane_ % 4, column = tile * kTileColumns + 1 + lane_ / 4;
+    const int k = left * kTileColumns + 1, v = strip_of(k);
+    const double* const a = l_.m + own(k - 1 + kk) + 32 * (warp_ % 2) + lane_ / 4;
+    const double* const b = far_ != nullptr ? l_.turned + turned(column) + (k - 1) * kTileColumns + kk
+                                            : l_.m1 + panel(v, column) + (k - v * kStripRows - 1) + kk;
+    const int four_rows = far_ != nullptr ? kTurnedRows * kTileColumns : 4,
+              columns = 8 * (far_ != nullptr ? kTurnedRows : kStripRows);
+    const int right = exponent(v, tile) - here;
+    const double scale = power_of_two(exponent(t_, left) + right);
+    const double scale_of_first = kk == 0 ? power_of_two(exponent(t_, left - 1) + right) : scale;
 #pragma unroll 2
-      for (int x = 0; x < kTogether / 4; ++x) {
-        double left_part[4], right_part[4];
+    for (int x = 0; x < kTogether / 4; ++x) {
+      double left_part[4], right_part[4];
 #pragma unroll
-        for (int y = 0; y < 4; ++y) {
-          left_part[y] = a[(g * kTogether + 4 * x) * kStripRows + 8 * y];
-          right_part[y] = column + 8 * y <= s_.n ? b[8 * y * kStripRows + 4 * x] : 0;
-        }
-        const double by = x == 0 ? scale_of_first : scale;
-#pragma unroll
-        for (double& part : right_part) part *= by;
-        products.add(left_part, right_part);
+      for (int y = 0; y < 4; ++y) {
+        left_part[y] = a[4 * x * kStripRows + 8 * y];
+        right_part[y] = column + 8 * y <= s_.n ? b[y * columns + x * four_rows] : 0;
       }
+      const double by = x == 0 ? scale_of_first : scale;
+#pragma unroll
+      for (double& part : right_part) part *= by;
+      products.add(left_part, right_part);
     }
+  }
+  /// Of all k before several tiles, a warp one of them. What power of two it will have is not known yet; that
+  /// of the strip behind grows as it does.
+  __device__ void multiply_far(int group) {
+    put_away();
+    const int tile = group + warp_;
+    if (tile < s_.tiles) {
+      const int here = exponent(t_ + 1, tile) + exponent(t_, group - 1) - exponent(t_ + 1, group - 1);
+      const int kk = lane_ % 4, first = first_split(), k = first * kTileColumns + 1;
+      const double* const a = l_.m + own(k - 1 + kk) + lane_ / 4;
+      const double* const b =
+          l_.turned + turned(tile * kTileColumns + 1 + lane_ / 4) + std::int64_t{k - 1} * kTileColumns + kk;
+      struct Powers {
+        int right, of_first, of_rest;
+      };
+      Products products[2];
+      multiply_along<kTogether / 4>(
+          group - first,
+          [&](int step, double(&left)[8], double(&right)[4]) {
+            const double* const from = a + std::int64_t{step} * (4 * kStripRows);
+            const double* const turned_from = b + std::int64_t{step} * (kTurnedRows * kTileColumns);
+#pragma unroll
+            for (int y = 0; y < 4; ++y) right[y] = turned_from[8 * kTurnedRows * y];
+#pragma unroll
+            for (int y = 0; y < 8; ++y) left[y] = from[8 * y];
+          },
+          [&](int piece) {
+            const int at = first + piece;
+            return Powers{exponent(strip_of(at * kTileColumns + 1), tile), exponent(t_, at - 1),
+                          exponent(t_, at)};
+          },
+          [&](const Powers& powers, int x, double(&)[8], double(&right)[4]) {
+            const double by =
+                power_of_two(powers.right - here + (x == 0 && kk == 0 ? powers.of_first : powers.of_rest));
+#pragma unroll
+            for (double& part : right) part *= by;
+          },
+          products);
+      put_far(products, far_);
+      if (lane_ == 0) shared_.far_exponents[warp_] = here;
+    }
+    take_back();
+    __syncthreads();
   }
 
   __device__ bool may_pair(int j, const int (&q)[5]) const {
@@ -131,6 +194,8 @@ class InsideStrip : public SumStrip<false> {
     int q[5];
     bases_of(j, q);
     const OuterSums& outer = result_of(q);
+    const double closing = outer.closing;  // asked for before what does not need them
+    const InnerSums inner = half_ == 0 ? ring_of(q, p_[1], p_[0]) : InnerSums{};
     const bool pairs = may_pair(j, q);
     const Few weights = few(pairs, q);
     take(j, q);
@@ -146,12 +211,12 @@ class InsideStrip : public SumStrip<false> {
     keep_own(j - 1, tile);
     double one = 0;
     if (half_ == 0) {
-      b += shared_.partial[0][q_] + shared_.rings.split[(j - 1) & 1][q_ + 1] * outer.closing;
+      b += shared_.partial[0][q_] + shared_.rings.split[(j - 1) & 1][q_ + 1] * closing;
       if (!pairs) b = 0;
-      const InnerSums& inner = ring_of(q, p_[1], p_[0]);
       remember(j, q_, b, inner);
       m1_ = b * inner.stem + base_ * m1_;
       l_.b[own(j) + r_] = b, l_.m1[own(j) + r_] = m1_;
+      if (far_ != nullptr) put_turned(l_.turned, j, m1_);
       shared_.column[q_ == 0 ? kStripRows - 1 : q_ - 1] = q_ == 0 ? 0 : m1_;
       one = with_those_behind(m1_);
       if (warp_ == 1 && lane_ == 0) shared_.top = one;
@@ -175,6 +240,7 @@ class InsideStrip : public SumStrip<false> {
     shared_.sums[c + 1][q_] = shared_.last[q_] = m;
     shared_.rings.split[j & 1][q_] = m2;
     l_.m[own(j) + r_] = m;
+    if (far_ != nullptr && l_.m_turned != nullptr) put_turned(l_.m_turned, j, m);
     if (!is_next()) return;
     if (q_ < kBelow) handed_[j].row[q_] = b;
     if (q_ == 0) handed_[j].one = one, handed_[j].split = m2;
@@ -202,7 +268,7 @@ __global__ void __launch_bounds__(kSumThreads, 2) sum_inside(const __grid_consta
 }  // namespace
 
 void launch_inside(const SumLaunch& launch, cudaStream_t stream) {
-  launch_persistent(sum_inside, kSumThreads, sizeof(SumShared), launch, stream);
+  launch_persistent(sum_inside, kSumThreads, sizeof(SumShared), launch, stream, kMostBlocks);
 }
 
 }  // namespace warploom::fold::gpu

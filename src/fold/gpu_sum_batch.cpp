@@ -152,14 +152,16 @@ std::vector<double> make_sum_hairpins(const Weights& weights, std::int64_t longe
   return all;
 }
 
-void SumLayout::add(std::int64_t n) {
+void SumLayout::add(std::int64_t n, bool turns) {
   const auto number = static_cast<std::int32_t>(sequences.size());
   const std::int64_t strips = strips_of(n), tiles = tiles_of(n);
-  sequences.push_back({codes, cells, exponents, columns, flags, end_exponents, static_cast<std::int32_t>(n),
-                       static_cast<std::int32_t>(strips), static_cast<std::int32_t>(tiles)});
+  sequences.push_back({codes, cells, turns ? turned : -1, exponents, columns, flags, end_exponents,
+                       static_cast<std::int32_t>(n), static_cast<std::int32_t>(strips),
+                       static_cast<std::int32_t>(tiles)});
   for (std::int32_t strip = 0; strip < strips; ++strip) tasks.push_back({number, strip});
   codes += n + 2;
   cells += panel_cells(n);
+  if (turns) turned += turned_cells(n);
   exponents += strips * tiles;
   columns += n + 1;
   flags += strips;
@@ -167,13 +169,15 @@ void SumLayout::add(std::int64_t n) {
   longest = std::max(longest, n);
 }
 
-std::uint64_t sum_bytes_on_gpu(std::int64_t n, bool probabilities) {
+std::uint64_t sum_bytes_on_gpu(std::int64_t n, bool probabilities, bool turns) {
   const auto length = static_cast<std::uint64_t>(n);
   const auto strips = static_cast<std::uint64_t>(strips_of(n)),
              tiles = static_cast<std::uint64_t>(tiles_of(n));
   constexpr std::uint64_t kBase = 1 + sizeof(Mark) + sizeof(HandedSums) + 3 * sizeof(double);
   constexpr std::uint64_t kStrip = sizeof(Task) + sizeof(ReadStrip) + 4 * 4 + 8 + 8;
   return (probabilities ? 4 : 3) * sizeof(double) * static_cast<std::uint64_t>(panel_cells(n)) +
+         (turns ? (probabilities ? 2 : 1) * sizeof(double) * static_cast<std::uint64_t>(turned_cells(n))
+                : 0) +
          kBase * (length + 2) + 4 * strips * tiles + kStrip * (strips + 1) + sizeof(SumSequence);
 }
 

@@ -19,10 +19,13 @@ std::vector<double> make_sum_hairpins(const Weights& weights, std::int64_t longe
 struct SumLayout {
   std::vector<SumSequence> sequences = {};
   std::vector<Task> tasks = {};
-  std::int64_t codes = 0, cells = 0, exponents = 0, columns = 0, flags = 0, end_exponents = 0, longest = 0;
-  void add(std::int64_t n);
+  std::int64_t codes = 0, cells = 0, turned = 0, exponents = 0, columns = 0, flags = 0, end_exponents = 0,
+               longest = 0;
+  /// @param turns  what products take along columns is kept so, too
+  void add(std::int64_t n, bool turns);
 };
 /// Of device memory that a sequence takes. @param probabilities  false: energies alone
-std::uint64_t sum_bytes_on_gpu(std::int64_t n, bool probabilities);
+/// @param turns          as SumLayout::add()'s
+std::uint64_t sum_bytes_on_gpu(std::int64_t n, bool probabilities, bool turns);
 
 }  // namespace warploom::fold::gpu

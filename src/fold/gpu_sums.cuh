@@ -32,11 +32,13 @@ struct SumShared {
   double near[kTileColumns][kTileColumns];
   double column[kStripRows], partial[2][kStripRows], last[kStripRows];
   double one[2], top;
-  int seen, task;
+  int seen, task, far_exponents[kFarTiles];
 };
 struct OutsideShared : SumShared {
-  double stems[kTileColumns][kStripRows];
+  double stems[kTileColumns][kStripRows], worths[kTileColumns];  // of the columns as the end of all pairs
 };
+
+static_assert(sizeof(OutsideShared) <= 113 * 1024);  // two blocks of a multiprocessor
 
 /// 2^exponent, 0 or infinite where a double has no such number.
 __device__ inline double power_of_two(std::int64_t exponent) {
@@ -74,15 +76,17 @@ class SumStrip {
         t_(kOutside ? task.strip : s_.strips - 1 - task.strip),
         first_(1 + t_ * kStripRows),
         q_(static_cast<int>(threadIdx.x) % kStripRows),
-        half_(static_cast<int>(threadIdx.x) / kStripRows),
+        // Of lane 0, so that the compiler knows that a warp does not diverge by them.
+        half_(__shfl_sync(kAllLanes, static_cast<int>(threadIdx.x) / kStripRows, 0)),
         lane_(static_cast<int>(threadIdx.x) % 32),
-        warp_(static_cast<int>(threadIdx.x) / 32),
+        warp_(__shfl_sync(kAllLanes, static_cast<int>(threadIdx.x) / 32, 0)),
         r_(kOutside ? kStripRows - 1 - q_ : q_),
         i_(first_ + r_),
         codes_(launch.codes + s_.codes),
         marks_(launch.marks == nullptr ? nullptr : launch.marks + s_.codes),
         exponents_(launch.exponents + s_.exponents),
         handed_(launch.handed + s_.columns),
+        far_(s_.turned >= 0 ? launch.far + blockIdx.x * kFarCells : nullptr),
         own_(s_.cells + panel_cell(s_.n, first_, first_) - std::int64_t{first_} * kStripRows) {
     constexpr int kWay = kOutside ? -1 : 1;
 #pragma unroll
@@ -105,6 +109,15 @@ class SumStrip {
     return s_.cells + panel_of(s_.n, strip) + std::int64_t{j - 1 - strip * kStripRows} * kStripRows;
   }
   __device__ std::int64_t own(int j) const { return own_ + std::int64_t{j} * kStripRows; }
+  /// Rows 1 to 4 of a column of what is turned.
+  __device__ std::int64_t turned(int j) const {
+    return s_.turned + turned_of(tile_of(j)) + (j - 1) % kTileColumns * kTurnedRows;
+  }
+  /// This thread's row; what lies below the diagonal has no place.
+  __device__ void put_turned(double* to, int j, double value) const {
+    if (i_ <= j)
+      to[turned(j) + (i_ - 1) / kTurnedRows * (kTileColumns * kTurnedRows) + (i_ - 1) % kTurnedRows] = value;
+  }
   __device__ static int tile_of(int j) { return (j - 1) / kTileColumns; }
   __device__ static int strip_of(int i) { return (i - 1) / kStripRows; }
   __device__ int step(int j) const { return kOutside ? s_.n - j : j; }
@@ -333,6 +346,86 @@ class SumStrip {
     }
   }
 
+  static constexpr int kSlices = 2;  // of a product's length
+
+  /// A long product wants the registers of all else, which is put away.
+  __device__ void put_away() const {
+    double* const to = far_ + 2 * kFarProduct + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < 32; ++k) to[k * kSumThreads] = own_m_[k];
+#pragma unroll
+    for (int k = 0; k < 27; ++k) to[(32 + k) * kSumThreads] = generic_[k];
+    static_assert(32 + 27 <= kAwayNumbers);
+    asm volatile("" ::: "memory");  // or the compiler keeps them all the same
+  }
+  __device__ void take_back() {
+    asm volatile("" ::: "memory");
+    const double* const from = far_ + 2 * kFarProduct + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < 32; ++k) own_m_[k] = from[k * kSumThreads];
+#pragma unroll
+    for (int k = 0; k < 27; ++k) generic_[k] = from[(32 + k) * kSumThreads];
+  }
+  /// Adds all steps of a product, of which kSteps under one power of two are a piece: what a step needs is
+  /// on its way while the one before is multiplied.
+  /// @param load       (step, left, right)
+  /// @param powers_of  (piece), of which apply(powers, step of the piece, left, right) makes factors
+  template <int kSteps, class Load, class PowersOf, class Apply>
+  __device__ static void multiply_along(int pieces, const Load& load, const PowersOf& powers_of,
+                                        const Apply& apply, Products (&products)[2]) {
+    static_assert(kSteps % 2 == 0);
+    if (pieces <= 0) return;
+    const int last = pieces * kSteps - 1;
+    double left[8], right[4], next_left[8], next_right[4];
+    load(0, left, right);
+    auto coming = powers_of(0);
+    for (int piece = 0; piece < pieces; ++piece) {
+      const auto powers = coming;
+      coming = powers_of(min(piece + 1, pieces - 1));
+#pragma unroll 1
+      for (int x = 0; x < kSteps; x += 2) {
+        const int step = piece * kSteps + x;
+        load(step + 1, next_left, next_right);
+        apply(powers, x, left, right);
+        add(products, left, right);
+        load(min(step + 2, last), left, right);
+        apply(powers, x + 1, next_left, next_right);
+        add(products, next_left, next_right);
+      }
+    }
+  }
+
+  /// All rows of a strip.
+  __device__ static void add(Products (&products)[2], const double (&left)[8], const double (&right)[4]) {
+    const double first[4] = {left[0], left[1], left[2], left[3]},
+                 second[4] = {left[4], left[5], left[6], left[7]};
+    products[0].add(first, right), products[1].add(second, right);
+  }
+
+  /// A warp has summed one of the tiles that come.
+  __device__ void put_far(const Products (&products)[2], double* to) const {
+    const int row = lane_ / 4, column = warp_ * kTileColumns + lane_ % 4 * 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int x = 0; x < 4; ++x)
+#pragma unroll
+        for (int y = 0; y < 4; ++y)
+#pragma unroll
+          for (int k = 0; k < 2; ++k)
+            to[(column + 8 * y + k) * kStripRows + row + 8 * x + 32 * half] = products[half].sum[x][y][k];
+  }
+  /// Of a tile, when all have put theirs.
+  template <bool kAdd>
+  __device__ void take_far(const double* from, int tile, double factor, double (*to)[kStripRows]) const {
+    from += tile % kFarTiles * kTileColumns * kStripRows;
+    for (int k = static_cast<int>(threadIdx.x); k < kTileColumns * kStripRows; k += kSumThreads) {
+      double& cell = to[k / kStripRows][k % kStripRows];
+      cell = (kAdd ? cell : 0) + from[k] * factor;
+    }
+    __syncthreads();
+  }
+
   const SumLaunch& l_;
   Shared& shared_;
   const SumSequence s_;
@@ -341,6 +434,7 @@ class SumStrip {
   const Mark* marks_;
   std::int32_t* exponents_;
   HandedSums* handed_;
+  double* far_;  // null: the sequence is short
   std::int64_t own_;
   int p_[5], beyond_[2];
   unsigned pairs_with_;  // bits: the bases that this row's pairs with

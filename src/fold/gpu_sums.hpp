@@ -12,6 +12,14 @@ namespace warploom::fold::gpu {
 
 /// A thread block walks along a strip, two threads a row.
 inline constexpr int kSumThreads = 2 * kStripRows;
+/// Of a long sequence, products that lie before so many tiles are summed for all of them together: what a
+/// strip has of M is read once for them. Their sums are kept in memory, two products of a block.
+inline constexpr int kFarTiles = 4;
+inline constexpr std::int64_t kFarFrom = 2'048;  // bases
+inline constexpr int kMostBlocks = 1'024;        // of a launch
+inline constexpr std::int64_t kFarProduct = std::int64_t{kFarTiles} * kTileColumns * kStripRows;
+inline constexpr std::int64_t kAwayNumbers = 59;  // of a thread, put away meanwhile
+inline constexpr std::int64_t kFarCells = 2 * kFarProduct + kAwayNumbers * kSumThreads;
 
 /// Of a triangle's numbers, those of the strips before one: kStripRows rows of a column side by side.
 WARPLOOM_HOST_DEVICE constexpr std::int64_t panel_of(std::int64_t n, std::int64_t strip) {
@@ -24,6 +32,16 @@ WARPLOOM_HOST_DEVICE constexpr std::int64_t panel_cell(std::int64_t n, std::int6
   const std::int64_t strip = (i - 1) / kStripRows;
   return panel_of(n, strip) + (j - 1 - strip * kStripRows) * kStripRows + (i - 1) % kStripRows;
 }
+
+/// Of the same numbers those before a tile of columns: four rows of each of its columns, then the next four.
+/// Panels have what products take along a row in few pages of memory, these what they take along a column.
+WARPLOOM_HOST_DEVICE constexpr std::int64_t turned_of(std::int64_t tile) {
+  return tile * (tile + 1) / 2 * (kTileColumns * kTileColumns);
+}
+WARPLOOM_HOST_DEVICE constexpr std::int64_t turned_cells(std::int64_t n) {
+  return turned_of((n + kTileColumns - 1) / kTileColumns);
+}
+inline constexpr std::int32_t kTurnedRows = 4;
 
 /// What loops weigh whose outer pair is (i, j): by b_j, b_(j-1), b_i, b_(i+1), as digits of base 5.
 struct alignas(16) OuterSums {
@@ -52,6 +70,7 @@ struct SumTables {
 struct SumSequence {
   std::int64_t codes;          ///< place of base 0, which is none; base n + 1 is none, too
   std::int64_t cells;          ///< of the panels
+  std::int64_t turned;         ///< of what is turned; negative: the sequence is short, nothing is
   std::int64_t exponents;      ///< by strip and tile
   std::int64_t columns;        ///< of column 0 in what strips hand on, and of the sum of no bases
   std::int64_t flags;          ///< of the first strip's progress
@@ -104,6 +123,8 @@ struct SumLaunch {
   const std::uint8_t* codes;
   const Mark* marks;           ///< a code each; null: there are no constraints
   double *b, *m1, *m, *split;  ///< b becomes the probability of the pair, outside
+  double *turned, *m_turned;   ///< of long sequences: M1 inside, `split` outside; and M
+  double* far;                 ///< of them: kFarCells of a block
   std::int32_t* exponents;
   HandedSums* handed;
   std::uint32_t *done, *done_outside;  ///< a strip each, 0 before: tiles up to it are there

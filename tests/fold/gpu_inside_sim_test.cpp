@@ -15,6 +15,11 @@ TEST(SumInside, ProductsOfBlocks) {
   batch.inside(3, sim::Schedule::adversarial);
 }
 
+TEST(SumInside, ProductsOfSeveralTiles) {
+  SimulatedSums batch({random_letters(210, 5)}, {}, {}, true);
+  batch.inside(3, sim::Schedule::random);
+}
+
 TEST(SumInside, OfAModel) {
   Model model;
   model.temperature = 25, model.dangles = 0, model.lonely_pairs = false, model.gu_closing = false,

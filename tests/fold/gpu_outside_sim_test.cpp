@@ -14,6 +14,11 @@ TEST(SumOutside, ProductsOfBlocks) {
   batch.outside_of(3, sim::Schedule::adversarial);
 }
 
+TEST(SumOutside, ProductsOfSeveralTiles) {
+  SimulatedSums batch({random_letters(210, 5)}, {}, {}, true);
+  batch.outside_of(3, sim::Schedule::random);
+}
+
 TEST(SumOutside, OfAModel) {
   Model model;
   model.temperature = 25, model.dangles = 0, model.lonely_pairs = false, model.gu_closing = false,

@@ -29,13 +29,14 @@ inline std::string random_letters(std::size_t n, std::uint32_t seed, std::string
 class SimulatedSums {
  public:
   /// @param constraints  none, or one of each
+  /// @param turns        as long sequences are
   SimulatedSums(const std::vector<std::string>& sequences, const Model& model,
-                const std::vector<std::string>& constraints = {})
+                const std::vector<std::string>& constraints = {}, bool turns = false)
       : machine_(ptx::parse(read_file(WARPLOOM_KERNEL_PTX), "fold.ptx")),
         loops_(model),
         weights_(model, loops_) {
     for (std::size_t k = 0; k < sequences.size(); ++k) {
-      layout_.add(std::ssize(sequences[k]));
+      layout_.add(std::ssize(sequences[k]), turns);
       bases_.push_back(bases_of(sequences[k]));
       marks_.push_back(constraints.empty() ? Marks{} : marks_of(bases_[k], constraints[k], loops_));
       const Extras extras(bases_[k], loops_, {});
@@ -76,6 +77,9 @@ class SimulatedSums {
     launch_.totals = zeros<gpu::SumTotal>(launch_.count);
     launch_.unpaired = zeros<double>(layout_.columns);
     launch_.stop = zeros<std::uint32_t>(1), launch_.stopped = zeros<std::uint32_t>(1);
+    launch_.far = zeros<double>(turns ? 16 * gpu::kFarCells : 0);
+    for (double** turned : {&launch_.turned, &launch_.m_turned})
+      *turned = upload(std::vector<double>(static_cast<std::size_t>(layout_.turned), std::nan("")));
     for (double** panel : {&launch_.b, &launch_.m1, &launch_.m, &launch_.split}) {
       // What is not written is not a number.
       *panel = upload(std::vector<double>(static_cast<std::size_t>(layout_.cells), std::nan("")));
@@ -245,6 +249,16 @@ class SimulatedSums {
     }
     launch_.exponents = upload(exponents);
     if (!and_ends) return;
+    std::vector<double> turned(static_cast<std::size_t>(layout_.turned), std::nan(""));
+    if (layout_.turned > 0)
+      each([&](std::size_t k, std::int64_t i, std::int64_t j, std::int64_t) {
+        const std::int64_t at = layout_.sequences[k].turned + gpu::turned_of((j - 1) / kTileColumns) +
+                                (i - 1) / gpu::kTurnedRows * (kTileColumns * gpu::kTurnedRows) +
+                                (j - 1) % kTileColumns * gpu::kTurnedRows + (i - 1) % gpu::kTurnedRows;
+        turned[static_cast<std::size_t>(at)] =
+            sums_[k].m.column(Tiling::strip_of(i), j)[i - Tiling::first_row(Tiling::strip_of(i))];
+      });
+    launch_.m_turned = upload(turned);
     launch_.end_exponents = upload(end_exponents), launch_.ends = upload(ends);
     launch_.worths = upload(the_worths());
   }
