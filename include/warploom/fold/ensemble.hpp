@@ -81,9 +81,9 @@ struct Ensemble {
 ///       the band of it is computed and kept: n L^2 multiplications and 40 n (L + 64) bytes. Threads share
 ///       one sequence by strips of rows. The result does not depend on their number, in its last bits on the
 ///       processor's instructions. A GPU has no samples, gradients, pseudo-energies, circles and enforced
-///       constraints (BadInput where it is named), takes 16 n^2 bytes of its memory with any span, and sums
-///       in another order: within 1e-9 of the CPU's energy, relative, and 1e-8 of probabilities, tested;
-///       1e-14 were seen.
+///       constraints (BadInput where it is named), takes 24 n^2 bytes of its memory with any span (16 n^2 of
+///       one sequence where there are no more), and sums in another order: within 1e-9 of the CPU's energy,
+///       relative, and 1e-8 of probabilities, tested; 1e-14 were seen.
 /// Source: McCaskill, Biopolymers 29:1105 (1990).
 Ensemble ensemble(std::string_view sequence, const Model& model = {}, const EnsembleOptions& options = {},
                   const Run& run = {}, std::string_view constraint = {});
