@@ -5,7 +5,7 @@
 // strings to results, and the kernels between events on the device. Medians of --rounds after one that is not
 // counted; of calls of more than two seconds one is counted. `fp64_share`: multiplications with additions of
 // splits (n^3 / 6 inside, n^3 / 3 outside) and of interior loops (190 a cell each way) over what the two take
-// at --ceiling [TFLOPS, of the tensor cores], 2 operations each.
+// at --ceiling [TFLOPS], 2 operations each; without, what the tensor cores reach in products of registers.
 //
 // --cpu 1 also sums each case once on all threads of the CPU and says the largest differences.
 //
@@ -27,6 +27,7 @@
 #include "fasta.hpp"
 #include "fold/gpu_ensemble.hpp"
 #include "oracle/random.hpp"
+#include "products_gpu.hpp"
 #include "warploom/core/device.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
@@ -150,7 +151,7 @@ Json measure(const Case& one, const Weights& weights, int rounds, bool cpu, doub
 int run(int argc, char** argv) {
   int rounds = 3;
   bool cpu = false;
-  double ceiling = 67;
+  double ceiling = 0;
   std::string fasta, json, only, listed;
   for (int k = 1; k + 1 < argc; k += 2) {
     const std::string_view name = argv[k];
@@ -172,6 +173,8 @@ int run(int argc, char** argv) {
       throw BadInput(std::string("no such option: ") + argv[k]);
   }
   if (cuda_devices().devices.empty()) throw NoDevice(cuda_devices().absent);
+  if (ceiling == 0) ceiling = 2e-12 * products_per_second();
+  std::printf("ceiling %.1f TFLOPS\n", ceiling);
   const Model model;
   const Loops loops(model);
   const Weights weights(model, loops);
