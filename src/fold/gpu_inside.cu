@@ -59,6 +59,7 @@ class InsideStrip : public SumStrip<false> {
     own_power_ = power_of_two(here_);
     if (half_ == 0) shared_.sums[0][q_] = shared_.last[q_] * carry;
     const bool splits = begin >= first_ + kStripRows;
+    load_codes(begin);
     near(tile, begin, splits);
     fetch(begin);
     const bool far = is_far(tile);
@@ -169,11 +170,11 @@ class InsideStrip : public SumStrip<false> {
     return marks_[i_].first == second && (spans || second % 2 == 1);
   }
 
-  __device__ double hairpin(int j, const OuterSums& outer) const {
+  __device__ double hairpin(int j, int at) const {
     const int size = j - i_ - 1;
-    if (size > 6) return l_.hairpin_of[size] * outer.hairpin;
+    if (size > 6) return l_.hairpin_of[size] * l_.tables->outer.hairpin[at];
     const SumTables& t = *l_.tables;
-    if (outer.end == 0) return 0;  // it closes nothing
+    if (t.outer.end[at] == 0) return 0;  // it closes nothing
     if (size != 5) {
       int letters = 0;
       bool known = true;
@@ -186,25 +187,27 @@ class InsideStrip : public SumStrip<false> {
       }
     }
     if (size == 3) return t.hairpin_of_3[codes_[i_] * 5 + codes_[j]];
-    return l_.hairpin_of[size] * outer.hairpin;
+    return l_.hairpin_of[size] * l_.tables->outer.hairpin[at];
   }
 
   __device__ void column(int tile, int j, int last) {
     const int c = j - tile * kTileColumns - 1;
     int q[5];
     bases_of(j, q);
-    const OuterSums& outer = result_of(q);
-    const double closing = outer.closing;  // asked for before what does not need them
-    const InnerSums inner = half_ == 0 ? ring_of(q, p_[1], p_[0]) : InnerSums{};
+    // Asked for before what does not need them.
+    const int at = result_at(q), as_ring = ring_at(q, p_[1], p_[0]);
+    const double first = first_kind(at), second = second_kind(at), closing = l_.tables->outer.closing[at];
+    const Given inner = half_ == 0 ? given(as_ring) : Given{};
+    const double stem = half_ == 0 ? l_.tables->inner.stem[as_ring] : 0;
     const bool pairs = may_pair(j, q);
     const Few weights = few(pairs, q);
     take(j, q);
     double b = 0;
     if (half_ == 0) {
-      b = thin_loops(j, outer) + few_loops(j, weights);
+      b = thin_loops(j, first, second) + few_loops(j, weights);
     } else {
-      const double closed = pairs ? absolute_ * hairpin(j, outer) : 0;
-      shared_.partial[0][q_] = closed + thick_loops(j, outer) + few_loops(j, weights);
+      const double closed = pairs ? absolute_ * hairpin(j, at) : 0;
+      shared_.partial[0][q_] = closed + thick_loops(j, first, second) + few_loops(j, weights);
     }
     __syncthreads();
 
@@ -214,7 +217,7 @@ class InsideStrip : public SumStrip<false> {
       b += shared_.partial[0][q_] + shared_.rings.split[(j - 1) & 1][q_ + 1] * closing;
       if (!pairs) b = 0;
       remember(j, q_, b, inner);
-      m1_ = b * inner.stem + base_ * m1_;
+      m1_ = b * stem + base_ * m1_;
       l_.b[own(j) + r_] = b, l_.m1[own(j) + r_] = m1_;
       if (far_ != nullptr) put_turned(l_.turned, j, m1_);
       shared_.column[q_ == 0 ? kStripRows - 1 : q_ - 1] = q_ == 0 ? 0 : m1_;

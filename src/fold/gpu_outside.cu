@@ -51,6 +51,7 @@ class OutsideStrip : public SumStrip<true> {
     if (tile + 1 < s_.tiles)
       if (const double carry = power_of_two(here_ - exponent(t_, tile + 1)); carry != 1) rescale(carry);
     from_next_ = t_ > 0 ? power_of_two(here_ - exponent(t_ - 1, tile)) : 0;
+    load_codes(begin);
     near(tile, begin, last);
     fetch(last);
     if (const int j = begin + static_cast<int>(threadIdx.x); threadIdx.x < kTileColumns && j <= last)
@@ -236,13 +237,16 @@ class OutsideStrip : public SumStrip<true> {
     const int c = j - begin, y = step(j);
     int q[5];
     bases_of(j, q);
-    const InnerSums& inner = result_of(q);
     const bool far = j - i_ >= kLeastApart;  // enough for a loop
+    const bool pairs = far && (pairs_with_ >> q[1] & 1) != 0;
     // Asked for before what does not need them.
-    const OuterSums outer = half_ == 0 ? ring_of(q, p_[1], p_[0]) : OuterSums{};
-    const double stem = inner.stem, end = half_ == 0 && far ? end_of(j) : 0;
     const double b = half_ == 0 && far ? l_.b[own(j) + r_] : 0;
-    const Few weights = few(far && (pairs_with_ >> q[1] & 1) != 0, q);
+    const int at = result_at(q), as_ring = ring_at(q, p_[1], p_[0]);
+    const double first = first_kind(at), second = second_kind(at), stem = l_.tables->inner.stem[at];
+    const Given outer = half_ == 0 ? given(as_ring) : Given{};
+    const double closing_of = half_ == 0 ? l_.tables->outer.closing[as_ring] : 0;
+    const double end = half_ == 0 && pairs ? end_of(j, q) : 0;
+    const Few weights = few(pairs, q);
     take(y, q);
     double part = 0, one = 0;
     if (half_ == 0) {
@@ -258,9 +262,9 @@ class OutsideStrip : public SumStrip<true> {
       if (far_ != nullptr) put_turned(l_.turned, j, split);
       one = with_those_behind(m);
       if (warp_ == 1 && lane_ == 0) shared_.top = one;
-      part = thin_loops(y, inner) + few_loops(y, weights);
+      part = thin_loops(y, first, second) + few_loops(y, weights);
     } else {
-      shared_.partial[0][q_] = thick_loops(y, inner) + few_loops(y, weights);
+      shared_.partial[0][q_] = thick_loops(y, first, second) + few_loops(y, weights);
     }
     __syncthreads();
 
@@ -281,7 +285,7 @@ class OutsideStrip : public SumStrip<true> {
       if (b != 0) worth = m1 * stem + part + shared_.partial[0][q_] + shared_.worths[c] * (before_ * end);
       if (far) l_.b[own(j) + r_] = worth * b * all_;
       remember(y, q_, worth, outer);
-      const double closing = worth * outer.closing;
+      const double closing = worth * closing_of;
       shared_.rings.split[y & 1][q_] = closing;
       if (is_next()) {
         if (q_ < kBelow) handed_[j].row[q_] = worth;
@@ -291,9 +295,8 @@ class OutsideStrip : public SumStrip<true> {
     __syncthreads();
   }
 
-  __device__ double end_of(int j) const {
-    return l_.tables->exterior[codes_[i_]][codes_[j]][i_ > 1 ? codes_[i_ - 1] : kBases]
-                              [j < s_.n ? codes_[j + 1] : kBases];
+  __device__ double end_of(int j, const int (&q)[5]) const {
+    return l_.tables->exterior[p_[1]][q[1]][i_ > 1 ? p_[2] : kBases][j < s_.n ? q[2] : kBases];
   }
 
   const double *ends_, *worths_;

@@ -56,36 +56,35 @@ void put_small(const Loops& loops, double (&table)[R][L], const Of& of) {
     }
 }
 
-OuterSums outer_sums(const Weights& weights, Base bj, Base before_j, Base bi, Base behind_i) {
+/// Into what is 0.
+void put_outer(const Weights& weights, std::size_t at, Base bj, Base before_j, Base bi, Base behind_i,
+               OuterSums& o) {
   const Loops& loops = weights.loops();
   const Weights::Numbers& w = weights.numbers();
-  OuterSums o{};
   const int type = loops.pair(bi, bj);
-  if (type == 0) return o;
-  if (const int inner = loops.pair(before_j, behind_i); inner != 0) o.stack = w.stack[type][inner];
-  if (!loops.closes(type)) return o;
-  o.interior = w.mismatch_interior[type][behind_i][before_j];
-  o.interior_1n = w.mismatch_interior_1n[type][behind_i][before_j];
-  o.interior_23 = w.mismatch_interior_23[type][behind_i][before_j];
-  o.hairpin = w.mismatch_hairpin[type][behind_i][before_j];
-  o.closing = weights.multi_closing(type, before_j, behind_i);
-  o.end = weights.end(type);
-  return o;
+  if (type == 0) return;
+  if (const int inner = loops.pair(before_j, behind_i); inner != 0) o.stack[at] = w.stack[type][inner];
+  if (!loops.closes(type)) return;
+  o.interior[at] = w.mismatch_interior[type][behind_i][before_j];
+  o.interior_1n[at] = w.mismatch_interior_1n[type][behind_i][before_j];
+  o.interior_23[at] = w.mismatch_interior_23[type][behind_i][before_j];
+  o.hairpin[at] = w.mismatch_hairpin[type][behind_i][before_j];
+  o.closing[at] = weights.multi_closing(type, before_j, behind_i);
+  o.end[at] = weights.end(type);
 }
 
-InnerSums inner_sums(const Weights& weights, Base bj, Base behind_j, Base bi, Base before_i) {
+void put_inner(const Weights& weights, std::size_t at, Base bj, Base behind_j, Base bi, Base before_i,
+               InnerSums& in) {
   const Loops& loops = weights.loops();
   const Weights::Numbers& w = weights.numbers();
-  InnerSums in{};
   const int type = loops.pair(bi, bj), seen = Loops::reversed(type);
-  if (type == 0) return in;
-  in.stem = weights.multi_stem(type, before_i, behind_j);
-  if (!loops.closes(type)) return in;
-  in.interior = w.mismatch_interior[seen][behind_j][before_i];
-  in.interior_1n = w.mismatch_interior_1n[seen][behind_j][before_i];
-  in.interior_23 = w.mismatch_interior_23[seen][behind_j][before_i];
-  in.end = weights.end(type);
-  return in;
+  if (type == 0) return;
+  in.stem[at] = weights.multi_stem(type, before_i, behind_j);
+  if (!loops.closes(type)) return;
+  in.interior[at] = w.mismatch_interior[seen][behind_j][before_i];
+  in.interior_1n[at] = w.mismatch_interior_1n[seen][behind_j][before_i];
+  in.interior_23[at] = w.mismatch_interior_23[seen][behind_j][before_i];
+  in.end[at] = weights.end(type);
 }
 
 double bulge_one(const Weights& weights, Base bj, Base bq, Base bi, Base bp) {
@@ -104,10 +103,11 @@ std::unique_ptr<SumTables> make_sum_tables(const Weights& weights) {
   const Loops& loops = weights.loops();
   const Weights::Numbers& w = weights.numbers();
   auto t = std::make_unique_for_overwrite<SumTables>();
-  for (int k = 0; k < kQuads; ++k) {
-    const auto [first, second, third, fourth] = kLetters4[static_cast<std::size_t>(k)];
-    t->outer[k] = outer_sums(weights, first, second, third, fourth);
-    t->inner[k] = inner_sums(weights, first, second, third, fourth);
+  t->outer = {}, t->inner = {};
+  for (std::size_t k = 0; k < kQuads; ++k) {
+    const auto [first, second, third, fourth] = kLetters4[k];
+    put_outer(weights, k, first, second, third, fourth, t->outer);
+    put_inner(weights, k, first, second, third, fourth, t->inner);
     t->bulge_one[k] = bulge_one(weights, first, second, third, fourth);
   }
   put_small<3, 3>(loops, t->one_one, [&](int outer, int inner, const auto& l, const auto& r) {

@@ -33,6 +33,7 @@ struct SumShared {
   double column[kStripRows], partial[2][kStripRows], last[kStripRows];
   double one[2], top;
   int seen, task, far_exponents[kFarTiles];
+  std::uint8_t codes[kTileColumns + 8];  // from four columns before the tile on
 };
 struct OutsideShared : SumShared {
   double stems[kTileColumns][kStripRows], worths[kTileColumns];  // of the columns as the end of all pairs
@@ -180,7 +181,7 @@ class SumStrip {
     if (warp_ < 2) return;
     const double value = ahead_ * from_next_;
     if (warp_ == 2) {
-      remember(y, kStripRows + lane_, value, ring_of(q, beyond_[0], beyond_[1]));
+      remember(y, kStripRows + lane_, value, given(ring_at(q, beyond_[0], beyond_[1])));
     } else if (lane_ < 27) {
       shared_.rings.generic[y & 1][1][lane_] = value;
     } else if (lane_ == 27) {
@@ -190,41 +191,64 @@ class SumStrip {
     }
   }
 
-  __device__ const Ring& ring_of(const int (&q)[5], int p0, int before) const {
-    const int at = quad(q[1], q[0], p0, before);
-    if constexpr (kOutside)
-      return l_.tables->outer[at];
-    else
-      return l_.tables->inner[at];
+  /// What a pair gives to loops of each kind.
+  struct Given {
+    double end = 0, one_n = 0, interior = 0, two_three = 0;
+  };
+  __device__ static int ring_at(const int (&q)[5], int p0, int before) {
+    return quad(q[1], q[0], p0, before);
   }
-  __device__ const Result& result_of(const int (&q)[5]) const {
-    const int at = quad(q[1], q[2], p_[1], p_[2]);
-    if constexpr (kOutside)
-      return l_.tables->inner[at];
-    else
-      return l_.tables->outer[at];
+  __device__ Given given(int at) const {
+    const Ring& ring = ring_table();
+    return {ring.end[at], ring.interior_1n[at], ring.interior[at], ring.interior_23[at]};
   }
-  /// The bases about column j, from that before it on.
+  __device__ const Ring& ring_table() const {
+    if constexpr (kOutside)
+      return l_.tables->outer;
+    else
+      return l_.tables->inner;
+  }
+  /// What it takes from those of this thread: bulges and loops with one base on a side, or all others.
+  __device__ int result_at(const int (&q)[5]) const { return quad(q[1], q[2], p_[1], p_[2]); }
+  __device__ const Result& result_table() const {
+    if constexpr (kOutside)
+      return l_.tables->inner;
+    else
+      return l_.tables->outer;
+  }
+  __device__ double first_kind(int at) const {
+    return (half_ == 0 ? result_table().end : result_table().interior)[at];
+  }
+  __device__ double second_kind(int at) const {
+    return (half_ == 0 ? result_table().interior_1n : result_table().interior_23)[at];
+  }
+  /// The bases about a tile's columns; all threads call.
+  __device__ void load_codes(int begin) {
+    if (const int k = static_cast<int>(threadIdx.x); k < kTileColumns + 8)
+      shared_.codes[k] = static_cast<std::uint8_t>(code(begin - 4 + k));
+  }
+  /// About column j of the tile, from that before it on.
   __device__ void bases_of(int j, int (&q)[5]) const {
     constexpr int kWay = kOutside ? 1 : -1;
+    const int at = (j - 1) % kTileColumns + 4;
 #pragma unroll
-    for (int d = -1; d <= 3; ++d) q[d + 1] = code(j + kWay * d);
+    for (int d = -1; d <= 3; ++d) q[d + 1] = shared_.codes[at + kWay * d];
   }
 
   /// A pair becomes one of those before.
-  __device__ void remember(int y, int row, double x, const Ring& ring) {
+  __device__ void remember(int y, int row, double x, const Given& to) {
     SumRings& rings = shared_.rings;
-    const double end = x * ring.end, one_n = x * ring.interior_1n, interior = x * ring.interior;
+    const double end = x * to.end, one_n = x * to.one_n, interior = x * to.interior;
     if (row < kNarrow) {
       rings.end[y & 31][row] = end, rings.one_n[y & 31][row] = one_n, rings.interior[y & 31][row] = interior;
-      rings.two_three[y & 7][row] = x * ring.interior_23, rings.pair[y & 3][row] = x;
+      rings.two_three[y & 7][row] = x * to.two_three, rings.pair[y & 3][row] = x;
     }
     rings.wide_end[y & 1][row] = end, rings.wide_one_n[y & 3][row] = one_n,
                        rings.wide_interior[y & 3][row] = interior;
   }
 
   /// Bulges and loops with one base on a side; the first half's.
-  __device__ double thin_loops(int y, const Result& result) const {
+  __device__ double thin_loops(int y, double of_bulges, double of_one_n) const {
     const SumRings& rings = shared_.rings;
     double bulge[2] = {}, one_n[2] = {};  // two sums each: one after another takes long
     const double *along = rings.wide_end[(y - 1) & 1] + q_ + 1,
@@ -235,7 +259,7 @@ class SumStrip {
 #pragma unroll
     for (int u = 4; u <= kMaxLoop; ++u)
       one_n[u % 2] += l_.sizes.one_n[u] * (along_one[u] + rings.one_n[(y - u) & 31][q_ + 2]);
-    return (bulge[0] + bulge[1]) * result.end + (one_n[0] + one_n[1]) * result.interior_1n;
+    return (bulge[0] + bulge[1]) * of_bulges + (one_n[0] + one_n[1]) * of_one_n;
   }
   /// What stacks and bulges of one base weigh, or loops that a table has whole, by half of the block: asked
   /// for before what does not need them. 0 where there is no pair.
@@ -247,8 +271,7 @@ class SumStrip {
     Few w;
     if (!pairs) return w;
     if (half_ == 0) {
-      w.first = kOutside ? t.outer[quad(q[2], q[1], p_[2], p_[1])].stack
-                         : t.outer[quad(q[1], q[2], p_[1], p_[2])].stack;
+      w.first = t.outer.stack[kOutside ? quad(q[2], q[1], p_[2], p_[1]) : quad(q[1], q[2], p_[1], p_[2])];
       w.second = t.bulge_one[kOutside ? quad(q[2], q[1], p_[3], p_[1]) : quad(q[1], q[2], p_[1], p_[3])];
       w.third = t.bulge_one[kOutside ? quad(q[3], q[1], p_[2], p_[1]) : quad(q[1], q[3], p_[1], p_[2])];
       return w;
@@ -269,7 +292,7 @@ class SumStrip {
                             other[q_ + 3] * w.fourth;
   }
   /// Loops with two bases on each side at least; the second half's, all of its threads call.
-  __device__ double thick_loops(int y, const Result& result) {
+  __device__ double thick_loops(int y, double of_generic, double of_two_three) {
     const SumRings& rings = shared_.rings;
     double generic[2] = {};
     const double* const along = rings.wide_interior[(y - 3) & 3] + q_ - 1;
@@ -289,7 +312,7 @@ class SumStrip {
     }
     const double two_three =
         l_.sizes.two_three * (rings.two_three[(y - 3) & 7][q_ + 4] + rings.two_three[(y - 4) & 7][q_ + 3]);
-    return (generic[0] + generic[1]) * result.interior + two_three * result.interior_23;
+    return (generic[0] + generic[1]) * of_generic + two_three * of_two_three;
   }
   /// Of M between the strip's own rows with what the column has of the rows.
   __device__ double own_rows() const {

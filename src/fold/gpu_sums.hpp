@@ -43,18 +43,20 @@ WARPLOOM_HOST_DEVICE constexpr std::int64_t turned_cells(std::int64_t n) {
 }
 inline constexpr std::int32_t kTurnedRows = 4;
 
-/// What loops weigh whose outer pair is (i, j): by b_j, b_(j-1), b_i, b_(i+1), as digits of base 5.
-struct alignas(16) OuterSums {
-  double interior, interior_1n, interior_23, end, hairpin, stack, closing, unused;
+/// What loops weigh whose outer pair is (i, j): by b_j, b_(j-1), b_i, b_(i+1), as digits of base 5. Numbers
+/// of a kind lie side by side: the rows of a column look them up in two lines of memory.
+struct OuterSums {
+  double interior[kQuads], interior_1n[kQuads], interior_23[kQuads], end[kQuads], hairpin[kQuads],
+      stack[kQuads], closing[kQuads];
 };
 /// Whose inner pair it is, and it as a stem of a multiloop: by b_j, b_(j+1), b_i, b_(i-1).
-struct alignas(16) InnerSums {
-  double interior, interior_1n, interior_23, end, stem, unused[3];
+struct InnerSums {
+  double interior[kQuads], interior_1n[kQuads], interior_23[kQuads], end[kQuads], stem[kQuads];
 };
 
 struct SumTables {
-  OuterSums outer[kQuads];
-  InnerSums inner[kQuads];
+  OuterSums outer;
+  InnerSums inner;
   double bulge_one[kQuads];  ///< of one base: by b_j, b_q, b_i, b_p of the pairs (i, j) and (p, q)
   /// As SmallLoops.
   double one_one[kTriples][kTriples], one_two[kQuads][kTriples], two_one[kTriples][kQuads],
