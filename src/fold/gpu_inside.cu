@@ -19,12 +19,12 @@ class InsideStrip : public SumStrip<false> {
     std::uint32_t* const done = l_.done + s_.flags;
     for (int tile = tile_of(first_); tile < s_.tiles; ++tile) {
       const int last = min(s_.n, (tile + 1) * kTileColumns);
-      // What is summed for several tiles needs all of them.
-      const bool far = is_far(tile), begins = far && tile % kFarTiles == 0;
-      if (!wait(has_next(last) ? done + t_ + 1 : nullptr,
-                begins ? min(tile + kFarTiles, s_.tiles) : tile + 1))
-        return;
-      if (begins) multiply_far(tile);
+      if (!wait(has_next(last) ? done + t_ + 1 : nullptr, tile + 1)) return;
+      if (is_far(tile) && tile % kFarTiles == 0) {
+        // What is summed for several tiles needs all of them.
+        if (!wait(done + t_ + 1 + kNearStrips, min(tile + kFarTiles, s_.tiles))) return;
+        multiply_far(tile);
+      }
       begin_tile(tile, last);
       for (int j = tile * kTileColumns + 1; j <= last; ++j) column(tile, j, last);
       __syncthreads();
@@ -33,11 +33,10 @@ class InsideStrip : public SumStrip<false> {
   }
 
  private:
-  /// Of the strip's splits before this tile some lie before the tiles with which it is summed.
-  __device__ bool is_far(int tile) const {
-    return far_ != nullptr && tile - tile % kFarTiles > first_split();
-  }
+  /// Some of the strip's splits are summed for several tiles, of which this is one.
+  __device__ bool is_far(int tile) const { return far_ != nullptr && tile - tile % kFarTiles > first_far(); }
   __device__ int first_split() const { return tile_of(first_ + kStripRows); }
+  __device__ int first_far() const { return tile_of(first_ + (1 + kNearStrips) * kStripRows); }
 
   __device__ void begin_tile(int tile, int last) {
     const int begin = tile * kTileColumns + 1;
@@ -65,14 +64,14 @@ class InsideStrip : public SumStrip<false> {
     const bool far = is_far(tile);
     {
       Products products;
-      const int slice = warp_ / 2, from = far ? tile - tile % kFarTiles : first_split();
+      const int slice = warp_ / 2, jump = far ? tile - tile % kFarTiles - first_far() : 0;
       if (splits)
-        for (int left = from + slice; left < tile; left += kSlices) multiply(left, tile, here_, products);
+        for (int left = first_split() + slice; left + jump < tile; left += kSlices)
+          multiply(left < first_far() ? left : left + jump, tile, here_, products);
       put(products, shared_.sums + 1);
     }
     if (far)
-      take_far<true>(far_, tile, power_of_two(shared_.far_exponents[tile % kFarTiles] - here_),
-                     shared_.sums + 1);
+      take_far(far_, tile, power_of_two(shared_.far_exponents[tile % kFarTiles] - here_), shared_.sums + 1);
   }
 
   /// M1 of rows and columns of this tile.
@@ -114,13 +113,14 @@ class InsideStrip : public SumStrip<false> {
     }
   }
   /// Of all k before several tiles, a warp one of them. What power of two it will have is not known yet; that
-  /// of the strip behind grows as it does.
+  /// of a strip behind grows as it does.
   __device__ void multiply_far(int group) {
     put_away();
     const int tile = group + warp_;
     if (tile < s_.tiles) {
-      const int here = exponent(t_ + 1, tile) + exponent(t_, group - 1) - exponent(t_ + 1, group - 1);
-      const int kk = lane_ % 4, first = first_split(), k = first * kTileColumns + 1;
+      const int other = t_ + 1 + kNearStrips;
+      const int here = exponent(other, tile) + exponent(t_, group - 1) - exponent(other, group - 1);
+      const int kk = lane_ % 4, first = first_far(), k = first * kTileColumns + 1;
       const double* const a = l_.m + own(k - 1 + kk) + lane_ / 4;
       const double* const b =
           l_.turned + turned(tile * kTileColumns + 1 + lane_ / 4) + std::int64_t{k - 1} * kTileColumns + kk;

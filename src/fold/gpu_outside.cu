@@ -25,11 +25,14 @@ class OutsideStrip : public SumStrip<true> {
     std::uint32_t* const done = l_.done_outside + s_.flags;
     for (int tile = s_.tiles - 1; tile >= tile_of(first_); --tile) {
       const int begin = tile * kTileColumns + 1, last = min(s_.n, begin + kTileColumns - 1);
-      // What is summed for several tiles needs all of them.
-      const bool begins = far_ != nullptr && (tile % kFarTiles == kFarTiles - 1 || tile == s_.tiles - 1);
-      const int least = begins ? max(tile - tile % kFarTiles, tile_of(first_)) : tile;
-      if (!wait(t_ > 0 ? done + t_ - 1 : nullptr, s_.tiles - least)) return;
-      if (begins) multiply_far(tile - tile % kFarTiles);
+      if (!wait(t_ > 0 ? done + t_ - 1 : nullptr, s_.tiles - tile)) return;
+      if (far_ != nullptr && (tile % kFarTiles == kFarTiles - 1 || tile == s_.tiles - 1)) {
+        // What is summed for several tiles needs all of them.
+        const int group = tile - tile % kFarTiles;
+        if (far_strips() > 0 && !wait(done + far_strips() - 1, s_.tiles - max(group, tile_of(first_))))
+          return;
+        multiply_far(group);
+      }
       begin_tile(tile, begin, last);
       for (int j = last; j >= begin; --j) column(tile, begin, last, j);
       if (threadIdx.x == 0) store_release(done + t_, static_cast<std::uint32_t>(s_.tiles - tile));
@@ -65,16 +68,16 @@ class OutsideStrip : public SumStrip<true> {
         multiply_behind(right, tile, warp_ % 2, products);
       put(products, shared_.sums + 1);
     }
-    if (far_ != nullptr) {
-      take_far<true>(far_, tile, 1, shared_.sums + 1);
-      take_far<false>(far_ + kFarProduct, tile, 1, shared_.stems);
-      return;
-    }
+    if (far_ != nullptr) take_far(far_, tile, 1, shared_.sums + 1);
     Products products;
     constexpr int kSteps = kStripRows / 4 / kSlices;
-    for (int above = 0; above < t_; ++above) multiply_above<kSteps>(above, slice * kSteps, tile, products);
+    for (int above = far_ != nullptr ? far_strips() : 0; above < t_; ++above)
+      multiply_above<kSteps>(above, slice * kSteps, tile, products);
     put(products, shared_.stems);
+    if (far_ != nullptr) take_far(far_ + kFarProduct, tile, 1, shared_.stems);
   }
+  /// Strips above whose rows are summed for several tiles.
+  __device__ int far_strips() const { return max(0, t_ - kNearStrips); }
   __device__ int end_of_far(int tile) const { return min(tile - tile % kFarTiles + kFarTiles, s_.tiles); }
   /// For several tiles, a warp one of them.
   __device__ void multiply_far(int group) {
@@ -143,7 +146,7 @@ class OutsideStrip : public SumStrip<true> {
     };
     Products products[2];
     multiply_along<kStripRows / 4>(
-        t_,
+        far_strips(),
         [&](int step, double(&left)[8], double(&right)[4]) {
           const std::int64_t at = std::int64_t{step} * (kTurnedRows * kTileColumns);
 #pragma unroll

@@ -439,12 +439,10 @@ class SumStrip {
             to[(column + 8 * y + k) * kStripRows + row + 8 * x + 32 * half] = products[half].sum[x][y][k];
   }
   /// Of a tile, when all have put theirs.
-  template <bool kAdd>
   __device__ void take_far(const double* from, int tile, double factor, double (*to)[kStripRows]) const {
     from += tile % kFarTiles * kTileColumns * kStripRows;
     for (int k = static_cast<int>(threadIdx.x); k < kTileColumns * kStripRows; k += kSumThreads) {
-      double& cell = to[k / kStripRows][k % kStripRows];
-      cell = (kAdd ? cell : 0) + from[k] * factor;
+      to[k / kStripRows][k % kStripRows] += from[k] * factor;
     }
     __syncthreads();
   }

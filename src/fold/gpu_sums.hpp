@@ -14,8 +14,9 @@ namespace warploom::fold::gpu {
 inline constexpr int kSumThreads = 2 * kStripRows;
 /// Of a long sequence, products that lie before so many tiles are summed for all of them together: what a
 /// strip has of M is read once for them. Their sums are kept in memory, two products of a block.
-inline constexpr int kFarTiles = 4;
-inline constexpr std::int64_t kFarFrom = 2'048;  // bases
+/// So that a strip starts no later for it, the rows of the kNearStrips strips next to it are left out.
+inline constexpr int kFarTiles = 4, kNearStrips = 4;
+inline constexpr std::int64_t kFarFrom = 8'192;  // bases
 inline constexpr int kMostBlocks = 1'024;        // of a launch
 inline constexpr std::int64_t kFarProduct = std::int64_t{kFarTiles} * kTileColumns * kStripRows;
 inline constexpr std::int64_t kAwayNumbers = 59;  // of a thread, put away meanwhile
