@@ -16,7 +16,7 @@ TEST(SumInside, ProductsOfBlocks) {
 }
 
 TEST(SumInside, ProductsOfSeveralTiles) {
-  SimulatedSums batch({random_letters(450, 5)}, {}, {}, true);
+  SimulatedSums batch({random_letters(390, 5)}, {}, {}, true);
   batch.inside(3, sim::Schedule::random);
 }
 

@@ -15,7 +15,7 @@ TEST(SumOutside, ProductsOfBlocks) {
 }
 
 TEST(SumOutside, ProductsOfSeveralTiles) {
-  SimulatedSums batch({random_letters(450, 5)}, {}, {}, true);
+  SimulatedSums batch({random_letters(390, 5)}, {}, {}, true);
   batch.outside_of(3, sim::Schedule::random);
 }
 
