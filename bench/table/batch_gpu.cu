@@ -351,8 +351,10 @@ void measure(Run& run, int rounds, JsonRecords& records) {
   }
 }
 
+std::vector<std::pair<int, int>> sizes{{18, 18}, {22, 22}, {26, 24}};  ///< powers of two: preload, batch
+
 void batches(int rounds, int threads, JsonRecords& records) {
-  for (const auto& [preload, batch] : {std::pair{18, 18}, {22, 22}, {26, 24}}) {
+  for (const auto& [preload, batch] : sizes) {
     Run run(std::uint64_t{1} << preload, std::uint64_t{1} << batch);
     run.threads_per_block = threads;
     measure(run, rounds, records);
@@ -461,13 +463,18 @@ int main(int argc, char** argv) {
       out = argument.substr(16);
     } else if (argument.starts_with("--part=")) {
       part = argument.substr(7);
+    } else if (int preload = 0, batch = 0;
+               std::sscanf(argument.c_str(), "--sizes=%d/%d", &preload, &batch) == 2) {
+      sizes = {{preload, batch}};
     } else if (argument.starts_with("--rounds=")) {
       rounds = std::atoi(argument.c_str() + 9);
     } else if (argument.starts_with("--threads-per-block=")) {
       threads = std::atoi(argument.c_str() + 20);
     } else if (!argument.starts_with("--benchmark")) {
-      std::fprintf(stderr, "%s [--part=NAME] [--rounds=N] [--threads-per-block=N] [--benchmark_out=FILE]\n",
-                   argv[0]);
+      std::fprintf(
+          stderr,
+          "%s [--part=NAME] [--sizes=P/B] [--rounds=N] [--threads-per-block=N] [--benchmark_out=FILE]\n",
+          argv[0]);
       return argument == "--help" ? 0 : 2;
     }
   }

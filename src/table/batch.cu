@@ -363,15 +363,17 @@ __global__ void __launch_bounds__(kMostThreads, kThreadsPerMultiprocessor / kMos
     atomicAdd(&counters->inserted + thread, static_cast<unsigned long long>(totals[thread]));
 }
 
-/// As many blocks as a device has room for, or as have something to do.
+/// As many blocks as a device has room for at once, or up to kWaves times as many where each warp still has
+/// two rows; fewer where there are no more rows.
 unsigned blocks_for(std::uint64_t operations, unsigned threads) {
   int device = 0, multiprocessors = 0;
   cuda_check(cudaGetDevice(&device), "cudaGetDevice");
   cuda_check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
              "cudaDeviceGetAttribute");
-  return static_cast<unsigned>(std::min((operations + threads - 1) / threads,
-                                        std::uint64_t{kWaves} * static_cast<unsigned>(multiprocessors) *
-                                            (kThreadsPerMultiprocessor / threads)));
+  const std::uint64_t rows = (operations + threads - 1) / threads;
+  const std::uint64_t room = static_cast<std::uint64_t>(multiprocessors) *
+                             (static_cast<unsigned>(kThreadsPerMultiprocessor) / threads);
+  return static_cast<unsigned>(std::min(rows, std::clamp((rows + 1) / 2, room, kWaves * room)));
 }
 
 }  // namespace
