@@ -30,8 +30,8 @@ using Source = StreamedLine::Source;
 
 /// Rows that loads run ahead, and rows of one turn of the loop, so that what is in registers need not move.
 constexpr int kAhead = 3;
-/// Bands of rows: tiles of 24 rows, or higher ones where 128 bands, or 4096 tiles, are there without.
-constexpr int kFewestRows = 24, kBands = 128, kTiles = 4096;
+/// Bands of rows: tiles of 20 rows, or higher ones where 128 bands, or 4096 tiles, are there without.
+constexpr int kFewestRows = 20, kBands = 128, kTiles = 4096;
 
 Expression number(std::int64_t value) { return Expression::integer(value); }
 

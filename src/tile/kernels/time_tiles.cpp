@@ -11,8 +11,8 @@ namespace {
 constexpr int kCopyThreads = 256;
 
 /// Of an array, below which tiles in shared memory are faster: there are too few warps to hide that each
-/// waits for itself (jacobi-2d on an H100: 900^2 .69 ms for .97, 1300^2 2.98 for 2.74).
-constexpr double kFewElements = 1.4e6;
+/// waits for itself (jacobi-2d on an H200: 500^2 .45 ms for .63, 900^2 .70 for .71, 1300^2 2.93 for 2.42).
+constexpr double kFewElements = 1e6;
 
 /// Where sizes are not known, as if there were many.
 double elements(const Nest& nest, const StencilSteps& found) {
