@@ -93,7 +93,7 @@ std::optional<FastqPart> FastqSource::next_packed(std::size_t size) {
   const auto part = packed_->next(size);
   if (!part) return std::nullopt;
   begun_ = true;
-  return FastqPart{.packed = std::make_shared<PackedPart>(packed_, *part), .size = part->stored};
+  return FastqPart{.packed = std::make_shared<PackedPart>(PackedPart{packed_, *part}), .size = part->stored};
 }
 
 std::optional<FastqPart> FastqSource::next_plain(std::size_t size) {
