@@ -8,6 +8,7 @@
 
 #include "fold/alone.hpp"
 #include "fold/gpu_choice.hpp"
+#include "fold/pieces.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/memory.hpp"
 #include "warploom/core/threads.hpp"
@@ -16,6 +17,15 @@ namespace warploom::fold {
 namespace {
 
 constexpr std::uint64_t kSmall = 16'000'000;
+
+/// @throws Internal: loop by loop the structure has another energy, a fault of ours
+void sum_again(const Bases& s, const Loops& loops, const Folding& folding) {
+  const std::int32_t check = evaluate(s, folding.structure, loops).energy;
+  if (check != folding.energy)
+    throw Internal(
+        fmt::format("a sequence of {} bases folds with {} but its structure has {} [0.01 kcal/mol]", s.size(),
+                    folding.energy, check));
+}
 
 }  // namespace
 
@@ -27,11 +37,7 @@ Folding read_off(const Bases& s, const Loops& loops, const Matrices& matrices, c
   if (!structure) return {"", energy + extras.offset()};
   Folding folding{trace(s, loops, matrices, extras, circle ? &*circle : nullptr), energy + extras.offset()};
   if (!marks.forced.empty()) check_forced(marks, folding.structure, extras);
-  const std::int32_t check = evaluate(s, folding.structure, loops).energy;
-  if (check != folding.energy)
-    throw Internal(
-        fmt::format("a sequence of {} bases folds with {} but its structure has {} [0.01 kcal/mol]", s.size(),
-                    folding.energy, check));
+  sum_again(s, loops, folding);
   return folding;
 }
 
@@ -44,8 +50,14 @@ Folding fold_one(std::string_view sequence, std::string_view constraint, const L
   check_range(s.size(), loops);
   try {
     // What is free takes a tenth of a millisecond to find out, as long as a hundred bases to fold.
-    if (const std::uint64_t bytes = bytes_to_fold(s.size()); bytes > kSmall)
+    const std::int64_t span = span_for_pieces(s, loops, marks, extras);
+    if (const std::uint64_t bytes = bytes_to_fold(s.size(), span); bytes > kSmall)
       require_memory(bytes, fmt::format("folding {} bases", s.size()));
+    if (span > 0) {
+      const Folding folding = fold_in_pieces(s, tables, marks, span, structure);
+      if (structure) sum_again(s, loops, folding);
+      return folding;
+    }
     return read_off(s, loops, fill(s, tables, marks, extras), marks, extras, structure);
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(fmt::format("folding {} bases takes {} bytes, which there are not", s.size(),
@@ -76,10 +88,13 @@ std::vector<Folding> fold_each(std::span<const std::string> sequences,
   return all;
 }
 
-std::uint64_t bytes_to_fold(std::int64_t n) {
+std::uint64_t bytes_to_fold(std::int64_t n, std::int64_t max_span) {
   constexpr std::uint64_t kBesides = 800;  // a base: what strips hand down
   if (n > kMostBases) throw BadInput(fmt::format("{} bases; at most {} are folded", n, kMostBases));
   if (n <= 0) return 0;
+  if (max_span > 0 && max_span < n && takes_pieces(n, max_span))
+    return bytes_to_fold(bases_of_a_piece(max_span)) +
+           2 * sizeof(std::int32_t) * static_cast<std::uint64_t>(n);
   return 2 * sizeof(std::int32_t) * Triangle::cells(n) + kBesides * static_cast<std::uint64_t>(n);
 }
 

@@ -273,6 +273,35 @@ TEST(Fold, RefusesWhatIsNoSequence) {
   }
 }
 
+/// Far below the length a span makes pieces, each with matrices of its own; with pseudo-energies, here of 0,
+/// there is one. The structure's energy is summed again in each case.
+TEST(Fold, InPiecesIsThatOfTheWhole) {
+  std::mt19937 random(61);
+  int with_pairs = 0;
+  for (int round = 0; round < 8; ++round) {
+    const std::size_t n = 1'030 + random() % 500;
+    const std::string sequence = random_sequence(random, n, round % 2 == 0 ? "ACGU" : "GGCCAU");
+    Model model{.dangles = round % 4, .lonely_pairs = round < 5, .max_span = 20 + 30 * round};
+    std::string constraint;
+    if (round % 3 == 0) {
+      constraint.assign(n, '.');
+      for (std::size_t k = 0; k < n; k += 17) constraint[k] = 'x';
+      constraint[100] = '<', constraint[530] = '>';
+    }
+    const Folding pieces = fold(sequence, model, {}, constraint);
+    EXPECT_LT(bytes_to_fold(static_cast<std::int64_t>(n), model.max_span),
+              bytes_to_fold(static_cast<std::int64_t>(n)));
+    model.pseudo.unpaired.assign(n, 0);
+    EXPECT_EQ(pieces.energy, fold(sequence, model, {}, constraint).energy) << round << ' ' << sequence;
+    const std::vector<std::int64_t> partner = partners(pieces.structure);
+    for (std::int64_t i = 0; i < std::ssize(partner); ++i) {
+      EXPECT_LT(partner[static_cast<std::size_t>(i)] - i, model.max_span);
+      with_pairs += partner[static_cast<std::size_t>(i)] > i ? 1 : 0;
+    }
+  }
+  EXPECT_GT(with_pairs, 1'000);
+}
+
 TEST(Fold, APairThatTheConstraintNamesMayBeLongerThanTheSpan) {  // as RNAfold has it
   const std::string sequence = "CCGCGGGGCC", constraint = "(......)..";
   EXPECT_EQ(fold(sequence, {.temperature = 0, .max_span = 7}, {}, constraint).energy, -289);

@@ -194,7 +194,7 @@ int run(Settings& s) {
     longest = std::max<std::int64_t>(longest, std::ssize(record.sequence));
   }
   log(LogLevel::info, fmt::format("{} sequences, the longest of {} bases, which take {}", sequences.size(),
-                                  longest, bytes_text(fold::bytes_to_fold(longest))));
+                                  longest, bytes_text(fold::bytes_to_fold(longest, model.max_span))));
   const Device device = fold::device_for(sequences, model);
   const Stopwatch watch;
   const std::vector<fold::Folding> foldings =

@@ -64,7 +64,9 @@ struct Folding {
 ///         constraint of another length, with another letter, or with brackets that do not match or cannot
 ///         pair, or that no structure fulfils where it is enforced), OutOfMemory, Interrupted
 /// @note Cost: some 215 additions and minima a cell of the n^2 / 2 for interior loops; for multiloops one for
-///       each candidate of a column, few in random sequences, up to n / 2 in repeats. Memory 4 n^2 bytes.
+///       each candidate of a column, few in random sequences, up to n / 2 in repeats. Memory 4 n^2 bytes;
+///       with a span L far below n, 16 L^2 + 8 n and time that grows as n L, but with circles, quadruplexes,
+///       pseudo-energies and enforced constraints.
 ///       Threads share one sequence by strips of rows. The result does not depend on their number.
 /// Source: Zuker & Stiegler, NAR 9:133 (1981); interior loops: Lyngso, Zuker & Pedersen, Bioinformatics
 /// 15:440 (1999); candidates: Wexler, Zilberstein & Ziv-Ukelson, J. Comp. Biol. 14:856 (2007).
@@ -101,7 +103,8 @@ std::int64_t suboptimal(std::string_view sequence, std::int32_t delta,
 void check_sequence(std::string_view sequence, std::string_view constraint = {}, const Model& model = {});
 
 /// Bytes that folding n bases takes; 0 for n <= 0. @throws BadInput (n above 100,000)
-std::uint64_t bytes_to_fold(std::int64_t n);
+/// @param max_span  Model::max_span: far below n, they are folded in pieces
+std::uint64_t bytes_to_fold(std::int64_t n, std::int64_t max_span = 0);
 
 /// A loop of a structure, with its closing pair; bases are counted from 1.
 struct Loop {
