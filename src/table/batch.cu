@@ -242,9 +242,10 @@ __device__ void fetch(Pending<Key, Value>& pending, const Source<Key, Value>& so
   }
 }
 
-/// Puts what has come to the operations that wait.
+/// Puts what has come and is this table's to the operations that wait.
 template <class Key, class Value>
-__device__ void take(Pending<Key, Value>& pending, const Source<Key, Value>& source, Progress& now) {
+__device__ void take(Pending<Key, Value>& pending, const Source<Key, Value>& source, const Share& share,
+                     Progress& now) {
   constexpr int kRoom = Pending<Key, Value>::kRoom;
   const int lane = static_cast<int>(threadIdx.x) % kWarp, here = pending.here(now);
   const unsigned before = (1U << lane) - 1;
@@ -255,7 +256,9 @@ __device__ void take(Pending<Key, Value>& pending, const Source<Key, Value>& sou
     const int i = row + lane;
     const unsigned kind =
         source.operations != nullptr ? pending.next_kinds[i] : static_cast<unsigned>(source.operation);
-    const bool taken = i < here;
+    const bool taken = i < here &&
+                       (share.of == 1 || share_of(pending.next_keys[i], share.of) == share.mine) &&
+                       (!share.only_full || source.outcomes[now.at + i] == Outcome::full);
     const bool inserting = taken && kind != static_cast<unsigned>(Operation::find) &&
                            kind != static_cast<unsigned>(Operation::erase);
     const unsigned insertions = __ballot_sync(kAllLanes, inserting);
@@ -277,7 +280,7 @@ template <class Key, class Value, bool kFindsAlone>
 __global__ void __launch_bounds__(kMostThreads, kThreadsPerMultiprocessor / kMostThreads)
     execute(Word* words, LinePool* pool, Placement placement, std::uint64_t total,
             const Operation* operations, Operation operation, const Key* keys, const Value* operands,
-            Outcome* outcomes, Value* values, Counters* counters, std::uint32_t slice) {
+            Outcome* outcomes, Value* values, Counters* counters, std::uint32_t slice, Share share) {
   using Slots = typename DeviceTable<Key, Value>::Slots;
   constexpr int kRoom = Pending<Key, Value>::kRoom;
   extern __shared__ uint4 shared_pending[];
@@ -306,7 +309,7 @@ __global__ void __launch_bounds__(kMostThreads, kThreadsPerMultiprocessor / kMos
     __syncwarp();
     Progress now = pending.progress;
     while (now.insertions < kWarp && now.others < kWarp && now.at < now.end) {
-      take(pending, source, now);
+      take(pending, source, share, now);
       now.at += static_cast<std::uint32_t>(pending.here(now));
       __syncwarp();
       if (now.at < now.end) fetch(pending, source, now);
@@ -394,7 +397,7 @@ void launch_batch(const DeviceMemory& memory, const BatchArguments& batch, int t
   kernel<<<blocks, threads, threads / kWarp * sizeof(Pending<Key, Value>), stream>>>(
       memory.lines, memory.pool, memory.placement, batch.count, batch.operations, batch.operation,
       static_cast<const Key*>(batch.keys), static_cast<const Value*>(batch.operands), batch.outcomes,
-      static_cast<Value*>(batch.values), batch.counters, slice);
+      static_cast<Value*>(batch.values), batch.counters, slice, batch.share);
   cuda_check(cudaGetLastError(), "launch of a batch of " + std::to_string(batch.count) + " operations");
 }
 

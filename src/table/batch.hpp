@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "table/share.hpp"
 #include "warploom/table/hash.hpp"
 #include "warploom/table/operation.hpp"
 
@@ -42,6 +43,7 @@ struct BatchArguments {
   Outcome* outcomes = nullptr;     ///< null: not wanted
   void* values = nullptr;          ///< null: not wanted
   Counters* counters = nullptr;
+  Share share = {};  ///< operations on other keys are not done, and their outcomes and values stay
 };
 
 /// Launches on the stream and returns. Pairs of 4 + 4 bytes use NarrowSlots, all others WideSlots.

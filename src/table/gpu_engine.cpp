@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/cuda/memory.hpp"
+#include "core/cuda/peers.hpp"
 #include "table/engine.hpp"
 #include "warploom/core/progress.hpp"
 #include "warploom/core/threads.hpp"
@@ -99,6 +100,13 @@ struct Lane {
   }
 };
 
+/// What other GPUs that share the table send.
+struct Inbox {
+  DeviceArray<std::byte> memory;
+  std::size_t bytes = 0;
+  CudaEvent used = make_event();
+};
+
 void record(const CudaEvent& event, const CudaStream& stream) {
   cuda_check(cudaEventRecord(event.get(), stream.get()), "cudaEventRecord");
 }
@@ -106,9 +114,14 @@ void follow(const CudaStream& stream, const CudaEvent& event) {
   cuda_check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "cudaStreamWaitEvent");
 }
 
+}  // namespace
+
 template <class Key, class Value>
 class GpuEngine final : public HashTable<Key, Value>::Engine {
  public:
+  using Engine = typename HashTable<Key, Value>::Engine;
+  using Sent = typename Engine::Sent;
+
   explicit GpuEngine(const Options& options)
       : table_({.capacity = options.capacity,
                 .grows = options.grows,
@@ -149,15 +162,67 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
     unfinished_ = false;
   }
 
-  void run(const GpuBatch<Key, Value>& batch, void* stream, BatchReport& report) override {
-    for (const void* const memory :
-         {static_cast<const void*>(batch.operations), static_cast<const void*>(batch.keys),
-          static_cast<const void*>(batch.operands), static_cast<const void*>(batch.outcomes),
-          static_cast<const void*>(batch.values)})
-      require_reachable(memory, "a batch's array");
+  void run(std::span<const GpuBatch<Key, Value>> parts, void* stream, BatchReport& report) override {
+    for (const GpuBatch<Key, Value>& batch : parts)
+      for_each_array(batch, [](const void* memory) { require_reachable(memory, kArray); });
     come_after(kernels_.get(), static_cast<cudaStream_t>(stream));
     if (std::exchange(unfinished_, true)) table_.wait(kernels_.get());
-    add(table_.run(batch, kernels_.get()), report);
+    for (const GpuBatch<Key, Value>& batch : parts) add(table_.run(batch, kernels_.get()), report);
+    unfinished_ = false;
+  }
+
+  std::vector<int> reach(std::span<const GpuBatch<Key, Value>> parts,
+                         std::span<const Device> devices) override {
+    std::vector<int> homes;
+    for (const GpuBatch<Key, Value>& batch : parts) {
+      homes.push_back(-1);
+      for_each_array(batch, [&](const void* memory) {
+        cudaPointerAttributes found{};
+        cuda_check(cudaPointerGetAttributes(&found, memory), "cudaPointerGetAttributes");
+        if (found.type != cudaMemoryTypeDevice) return require_reachable(memory, kArray);
+        homes.back() = found.device;
+        if (std::ranges::find(peers_, found.device) != peers_.end()) return;
+        std::vector<Device> all(devices.begin(), devices.end());
+        all.push_back(Device::gpu(found.device));
+        enable_peers(all);
+        for (const Device device : all) peers_.push_back(device.ordinal);
+      });
+    }
+    return homes;
+  }
+  void begin_share(void* stream) override {
+    cuda_check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "waiting for the caller's stream");
+    if (std::exchange(unfinished_, true)) table_.wait(kernels_.get());
+    if (this->grows && population_ > table_.capacity()) table_.make_room(0, kernels_.get());
+  }
+  std::byte* inbox(std::size_t which, std::size_t bytes) override {
+    Inbox& inbox = inboxes_[which];
+    if (inbox.bytes < bytes) {
+      inbox.memory = {};
+      inbox.bytes = 0;
+      inbox.memory = make_device<std::byte>(bytes);  // not of a pool, which others would not reach
+      inbox.bytes = bytes;
+    }
+    return inbox.memory.get();
+  }
+  void send(std::span<const Sent> arrays, Engine& to, std::size_t which) override {
+    follow(copies_, static_cast<GpuEngine&>(to).inboxes_[which].used);
+    for (const Sent& array : arrays)
+      cuda_check(cudaMemcpyAsync(array.to, array.from, array.bytes, cudaMemcpyDefault, copies_.get()),
+                 "sending a part of a batch to another GPU");
+    record(sent_[which], copies_);
+  }
+  void work(std::span<const GpuBatch<Key, Value>> parts, const Share& share) override {
+    for (const GpuBatch<Key, Value>& batch : parts) table_.run_share_async(batch, share, kernels_.get());
+  }
+  void work_on_inbox(std::size_t which, std::span<const GpuBatch<Key, Value>> pieces, const Share& share,
+                     std::span<Engine* const> senders) override {
+    for (Engine* const sender : senders) follow(kernels_, static_cast<GpuEngine*>(sender)->sent_[which]);
+    work(pieces, share);
+    record(inboxes_[which].used, kernels_);
+  }
+  void finish_share(BatchReport& report) override {
+    add(table_.wait(kernels_.get()), report);
     unfinished_ = false;
   }
 
@@ -185,6 +250,14 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
   }
 
  private:
+  static constexpr const char* kArray = "a batch's array";
+  static void for_each_array(const GpuBatch<Key, Value>& batch, const auto& visit) {
+    for (const void* const memory :
+         {static_cast<const void*>(batch.operations), static_cast<const void*>(batch.keys),
+          static_cast<const void*>(batch.operands), static_cast<const void*>(batch.outcomes),
+          static_cast<const void*>(batch.values)})
+      if (memory != nullptr) visit(memory);
+  }
   void start(Lane& lane, const HostBatch<Key, Value>& batch, std::size_t first, std::size_t count) {
     const ChunkLayout<Key, Value> layout(batch, count);
     std::byte *const host = lane.input.memory.get(), *const in = lane.device_input.memory.get(),
@@ -243,11 +316,14 @@ class GpuEngine final : public HashTable<Key, Value>::Engine {
   GpuTable<Key, Value> table_;
   std::array<Lane, kLanes> lanes_;
   std::string device_name_;
+  // Of a table that several GPUs share.
+  CudaStream copies_ = make_stream();
+  std::array<CudaEvent, 2> sent_ = {make_event(), make_event()};
+  std::array<Inbox, 2> inboxes_;
+  std::vector<int> peers_;  ///< GPUs whose memory all devices reach that share the table
   std::uint64_t population_ = 0;
   bool unfinished_ = false;
 };
-
-}  // namespace
 
 template <class Key, class Value>
 std::unique_ptr<typename HashTable<Key, Value>::Engine> make_gpu_engine(const Options& options) {

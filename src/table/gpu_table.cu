@@ -73,6 +73,10 @@ class GpuTable<Key, Value>::Implementation {
     launch(batch, &state()->asynchronous, stream);
   }
 
+  void run_share_async(const GpuBatch<Key, Value>& batch, const Share& share, cudaStream_t stream) {
+    launch(batch, &state()->asynchronous, stream, share);
+  }
+
   GpuReport run(const GpuBatch<Key, Value>& batch, cudaStream_t stream) {
     check(batch);
     if (options_.grows && known_.population() > capacity_) make_room(0, stream);
@@ -283,16 +287,18 @@ class GpuTable<Key, Value>::Implementation {
     return arguments;
   }
 
-  void launch(const GpuBatch<Key, Value>& batch, Counters* counters, cudaStream_t stream) {
+  void launch(const GpuBatch<Key, Value>& batch, Counters* counters, cudaStream_t stream,
+              const Share& share = {}) {
     if (batch.count == 0) return;
     if (can_insert(batch)) {
       // As many lines as insertions could be taken: so rarely is the device asked whether they are short.
       if (taken_at_most_ >= layout_.pool / 4) trim(true, stream);
-      taken_at_most_ += batch.count;
+      taken_at_most_ += batch.count / share.of;
     }
     order_.enter(stream);
     BatchArguments launched = arguments(batch);
     launched.counters = counters;
+    launched.share = share;
     if (batch.operations == nullptr && batch.operation == Operation::find && order_.is_exclusive()) {
       launched.alone = true;
       order_.end_exclusive();
@@ -481,6 +487,11 @@ GpuTable<Key, Value>& GpuTable<Key, Value>::operator=(GpuTable&&) noexcept = def
 template <class Key, class Value>
 void GpuTable<Key, Value>::run_async(const GpuBatch<Key, Value>& batch, cudaStream_t stream) {
   call_of(implementation_)->run_async(batch, stream);
+}
+template <class Key, class Value>
+void GpuTable<Key, Value>::run_share_async(const GpuBatch<Key, Value>& batch, const Share& share,
+                                           cudaStream_t stream) {
+  call_of(implementation_)->run_share_async(batch, share, stream);
 }
 template <class Key, class Value>
 GpuReport GpuTable<Key, Value>::run(const GpuBatch<Key, Value>& batch, cudaStream_t stream) {

@@ -13,6 +13,7 @@
 #include "core/built_with_cuda.hpp"
 #include "core/doors.hpp"
 #include "core/one_caller.hpp"
+#include "core/several_devices.hpp"
 #include "table/engine.hpp"
 #include "table/gpu_layout.hpp"
 #include "warploom/core/error.hpp"
@@ -194,6 +195,17 @@ void check(const Options& options) {
 template <class Key, class Value>
 std::unique_ptr<typename HashTable<Key, Value>::Engine> make_engine(const Options& options) {
   check<Key, Value>(options);
+  Run run = options.run;
+  if (run.devices.empty()) run.devices = current_run().devices;
+  if (run.devices.size() > 1) {
+    const DevicesScope scope(run, kBuiltWithCuda);
+    Options shared = options;
+    shared.run.devices = scope.devices();
+    auto engine = make_shared_engine<Key, Value>(shared, make_engine<Key, Value>);
+    engine->run_as = options.run;
+    engine->run_as.devices = {scope.devices().front()};
+    return engine;
+  }
   const DeviceScope scope(options.run, "a hash table", kBuiltWithCuda);
   std::unique_ptr<typename HashTable<Key, Value>::Engine> engine;
   if (options.structure == Structure::list) {
@@ -297,9 +309,17 @@ BatchReport run_batch(const std::unique_ptr<typename HashTable<Key, Value>::Engi
 }  // namespace
 
 template <class Key, class Value>
-void HashTable<Key, Value>::Engine::run(const GpuBatch<Key, Value>&, void*, BatchReport&) {
+void HashTable<Key, Value>::Engine::run(std::span<const GpuBatch<Key, Value>>, void*, BatchReport&) {
   throw NoDevice("the batch's arrays are in a GPU's memory, but the table is not one of lines there (" +
                  description() + "): make it with `device` cuda, or bring the arrays to the host");
+}
+
+template <class Key, class Value>
+std::vector<int> HashTable<Key, Value>::Engine::reach(std::span<const GpuBatch<Key, Value>> parts,
+                                                      std::span<const Device>) {
+  BatchReport report;
+  run(parts, nullptr, report);  // which says why not
+  return {};
 }
 
 Run run_for(const Run& run, std::uint64_t operations) {
@@ -358,7 +378,13 @@ template <class Key, class Value>
 BatchReport HashTable<Key, Value>::run(const GpuBatch<Key, Value>& batch, void* stream) {
   const auto engine = call_of(engine_);
   const DeviceScope scope = engine->enter();
-  return counted<Key, Value>(*engine, [&](BatchReport& report) { engine->run(batch, stream, report); });
+  return counted<Key, Value>(*engine, [&](BatchReport& report) { engine->run({&batch, 1}, stream, report); });
+}
+template <class Key, class Value>
+BatchReport HashTable<Key, Value>::run(std::span<const GpuBatch<Key, Value>> parts, void* stream) {
+  const auto engine = call_of(engine_);
+  const DeviceScope scope = engine->enter();
+  return counted<Key, Value>(*engine, [&](BatchReport& report) { engine->run(parts, stream, report); });
 }
 
 template <class Key, class Value>

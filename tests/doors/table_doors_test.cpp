@@ -45,6 +45,8 @@ void door_of_batches(Table& table) {
     refused([&] { return table.run(GpuBatch<Key, Value>{}, nullptr).retries; });
     refused(
         [&] { return table.run(GpuBatch<Key, Value>{.count = 4, .keys = keys.data()}, nullptr).retries; });
+    const std::vector<GpuBatch<Key, Value>> parts(17);
+    refused([&] { return table.run(std::span(parts), nullptr).retries; });
     EXPECT_EQ(table.size(), table.statistics().pairs);
   }
 }
@@ -115,6 +117,7 @@ DOOR(
     "table::HashTable::operator=", "table::HashTable::reserve",
     "table::HashTable::run(Operation, std::span<const Key>, std::span<const Value>, std::span<Outcome>, std::span<Value>)",
     "table::HashTable::run(const GpuBatch<Key, Value> &, void *)",
+    "table::HashTable::run(std::span<const GpuBatch<Key, Value>>, void *)",
     "table::HashTable::run(std::span<const Operation>, std::span<const Key>, std::span<const Value>, std::span<Outcome>, "
     "std::span<Value>)",
     "table::HashTable::size", "table::HashTable::statistics", "table::HashTable::trim", "table::run_for") {

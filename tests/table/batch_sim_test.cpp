@@ -11,6 +11,7 @@
 
 #include "table/hash_table_on.hpp"
 #include "table/recorded_history.hpp"
+#include "table/share.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/sim/sim.hpp"
@@ -42,7 +43,7 @@ class SimulatedTable {
   }
 
   /// @param skipped  operations before the batch in their array, which make it misaligned
-  void run(Batch<Key, Value>& batch, std::size_t skipped) {
+  void run(Batch<Key, Value>& batch, std::size_t skipped, Share share = {}) {
     std::vector<Operation> operations(skipped);
     operations.insert(operations.end(), batch.operations.begin(), batch.operations.end());
     const sim::Address outcomes = machine_.upload(std::span(batch.outcomes)),
@@ -52,7 +53,8 @@ class SimulatedTable {
     arguments.add(machine_.upload(std::span(operations)) + skipped).add(Operation::find);
     arguments.add(machine_.upload(std::span(batch.keys))).add(machine_.upload(std::span(batch.operands)));
     arguments.add(outcomes).add(values).add(counters_);
-    arguments.add(static_cast<std::uint32_t>((batch.size() + 32 * kWarps - 1) / (32 * kWarps) * 32));
+    arguments.add(static_cast<std::uint32_t>((batch.size() + 32 * kWarps - 1) / (32 * kWarps) * 32))
+        .add(share);
     launch(arguments);
     machine_.download(outcomes, std::span(batch.outcomes));
     machine_.download(values, std::span(batch.values));
@@ -122,6 +124,44 @@ TEST(SimulatedBatches, DoWhatAMapDoes) {
       EXPECT_EQ(counted.inserted - counted.erased, model.size());
     }
   });
+}
+
+TEST(SimulatedBatches, OfTablesThatShareKeysDoTheirOwn) {
+  using Key = std::uint32_t;
+  using Value = std::uint64_t;
+  std::vector<SimulatedTable<Key, Value>> tables;
+  for (int k = 0; k < 3; ++k) tables.emplace_back(sim::Schedule::random);
+  PlainMap<Key, Value> model;
+  std::mt19937_64 random(4);
+  const std::vector<Key> keys = different_keys<Key>(700, 10);
+  for (int round = 0; round < 3; ++round) {
+    Batch<Key, Value> batch = random_batch<Key, Value>(keys, 650, random), expected = batch;
+    run_model(model, expected);
+    for (std::uint32_t k = 0; k < 3; ++k) tables[k].run(batch, 0, {k, 3, false});
+    EXPECT_EQ(batch.outcomes, expected.outcomes);
+    EXPECT_EQ(batch.values, expected.values);
+  }
+  PairMap all;
+  for (std::uint32_t k = 0; k < 3; ++k)
+    for (const auto& [key, value] : tables[k].pairs()) {
+      EXPECT_EQ(share_of(key, 3), k);
+      all.emplace(key, value);
+    }
+  EXPECT_EQ(all, PairMap(model.begin(), model.end()));
+}
+
+TEST(SimulatedBatches, RepeatWhatWasFullAndNothingElse) {
+  SimulatedTable<std::uint32_t, std::uint32_t> table(sim::Schedule::in_order);
+  Batch<std::uint32_t, std::uint32_t> batch(100);
+  std::ranges::fill(batch.operations, Operation::insert);
+  for (std::uint32_t i = 0; i < batch.size(); ++i) {
+    batch.keys[i] = i;
+    batch.outcomes[i] = i % 7 == 0 ? Outcome::full : Outcome::absent;
+  }
+  table.run(batch, 0, {0, 1, true});
+  for (std::uint32_t i = 0; i < batch.size(); ++i)
+    EXPECT_EQ(batch.outcomes[i], i % 7 == 0 ? Outcome::inserted : Outcome::absent) << i;
+  EXPECT_EQ(table.pairs().size(), 15u);
 }
 
 TEST(SimulatedBatches, OperationsOnOneKeyMeet) {

@@ -19,7 +19,8 @@ namespace {
 using testing::HasSubstr;
 
 INSTANTIATE_TEST_SUITE_P(Cuda, HashTableOn,
-                         testing::Combine(testing::Values(Device::cuda),
+                         testing::Combine(testing::Values(std::vector{Device::cuda},
+                                                          std::vector(2, Device::gpu(0))),
                                           testing::Values(Structure::lines, Structure::list)),
                          parameter_name);
 
@@ -97,6 +98,63 @@ TEST_F(GpuTableTest, AHashTableRefusesABatchInMemoryThatTheGpuDoesNotReach) {
   EXPECT_EQ(table.size(), 0u);
   HashTable<Key, Value> list({.run = {.devices = {Device::cuda}}, .structure = Structure::list});
   EXPECT_THROW(list.run(batch, stream_), NoDevice);
+}
+
+TEST_F(GpuTableTest, SeveralDevicesShareABatchOfSeveralParts) {
+  std::vector<std::vector<Device>> cases = {std::vector(2, Device::gpu(0)), std::vector(3, Device::gpu(0))};
+  if (cuda_devices().devices.size() > 1) cases.push_back({Device::gpu(0), Device::gpu(1)});
+  for (const std::vector<Device>& devices : cases) {
+    for_all_types([&]<class K, class V>() {
+      HashTable<K, V> shared({.run = {.devices = devices}, .capacity = 100});
+      HashTable<K, V> one({.run = {.devices = {Device::gpu(0)}}, .capacity = 100});
+      std::vector<K> keys = different_keys<K>(60000, 31);
+      std::mt19937_64 random(5);
+      for (int round = 0; round < 4; ++round) {
+        // Each key once: then there is one right answer.
+        std::ranges::shuffle(keys, random);
+        std::vector<Batch<K, V>> batches, expected;
+        std::vector<DeviceBatch<K, V>> there;
+        std::vector<GpuBatch<K, V>> parts;
+        for (std::size_t p = 0, first = 0; p < devices.size(); ++p) {
+          const std::size_t end = p + 1 == devices.size() ? keys.size() : first + 7000 * (p + 1);
+          Batch<K, V> batch(end - first);
+          for (std::size_t i = 0; i < batch.size(); ++i) {
+            batch.operations[i] = static_cast<Operation>(random() % kOperations);
+            batch.keys[i] = keys[first + i];
+            batch.operands[i] = static_cast<V>(random());
+          }
+          first = end;
+          const warploom::OnDevice current(devices[p]);
+          there.emplace_back(batch);
+          batches.push_back(batch);
+        }
+        for (const DeviceBatch<K, V>& part : there) parts.push_back(part.arguments());
+        const Tally tally = shared.run(parts, stream_).tally;
+        Tally sum;
+        for (std::size_t p = 0; p < parts.size(); ++p) {
+          Batch<K, V>& batch = batches[p];
+          const BatchReport report =
+              one.run(batch.operations, batch.keys, batch.operands, batch.outcomes, batch.values);
+          sum.inserted += report.tally.inserted, sum.erased += report.tally.erased;
+          Batch<K, V> answer(batch.size());
+          there[p].fetch(answer);
+          EXPECT_TRUE(answer.outcomes == batch.outcomes) << "part " << p << " of round " << round;
+          EXPECT_TRUE(answer.values == batch.values) << "part " << p << " of round " << round;
+        }
+        EXPECT_EQ(tally.inserted, sum.inserted);
+        EXPECT_EQ(tally.erased, sum.erased);
+        EXPECT_EQ(tally.full, 0u);
+        EXPECT_EQ(shared.size(), one.size());
+      }
+      std::vector<K> pairs;
+      std::vector<V> values;
+      shared.export_pairs(pairs, values);
+      const auto all = model_of(pairs, values);
+      EXPECT_EQ(all.size(), pairs.size());
+      one.export_pairs(pairs, values);
+      EXPECT_TRUE(all == model_of(pairs, values));
+    });
+  }
 }
 
 TEST_F(GpuTableTest, StormsOnFewKeysKeepTheBalance) {

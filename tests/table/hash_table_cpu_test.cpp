@@ -2,23 +2,80 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <numeric>
+#include <random>
 #include <thread>
 
 #include "table/gpu_layout.hpp"
 #include "table/hash_table_on.hpp"
+#include "table/share.hpp"
 #include "warploom/core/error.hpp"
+#include "warploom/table/hash.hpp"
 
 namespace warploom::table {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Cpu, HashTableOn,
-                         testing::Combine(testing::Values(Device::cpu),
+                         testing::Combine(testing::Values(std::vector{Device::cpu},
+                                                          std::vector(3, Device::cpu)),
                                           testing::Values(Structure::lines, Structure::list)),
                          parameter_name);
 
 using Table = HashTable<std::uint32_t, std::uint32_t>;
+
+TEST(SharedHashTable, HasEachKeyOnceWhereItsShareIs) {
+  const std::vector<Device> devices(3, Device::cpu);
+  Table one(Options{.run = {.devices = {Device::cpu}}}), shared(Options{.run = {.devices = devices}});
+  Batch<std::uint32_t, std::uint32_t> batch(30000), same(30000);
+  std::mt19937 random(7);
+  // Each key once: then there is one right answer.
+  std::iota(batch.keys.begin(), batch.keys.end(), 0);
+  for (int round = 0; round < 4; ++round) {
+    std::ranges::shuffle(batch.keys, random);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      batch.operations[i] = static_cast<Operation>(random() % kOperations);
+      batch.operands[i] = static_cast<std::uint32_t>(random());
+    }
+    same.keys = batch.keys, same.operations = batch.operations, same.operands = batch.operands;
+    const Tally a = one.run(batch.operations, batch.keys, batch.operands, batch.outcomes, batch.values).tally;
+    const Tally b = shared.run(same.operations, same.keys, same.operands, same.outcomes, same.values).tally;
+    EXPECT_EQ(a.inserted, b.inserted);
+    EXPECT_EQ(a.erased, b.erased);
+    EXPECT_EQ(batch.outcomes, same.outcomes);
+    EXPECT_EQ(batch.values, same.values);
+    EXPECT_EQ(one.size(), shared.size());
+  }
+  std::vector<std::uint32_t> keys, values;
+  shared.export_pairs(keys, values);
+  EXPECT_EQ(keys.size(), shared.size());
+  const std::size_t pairs = keys.size();
+  std::ranges::sort(keys);
+  EXPECT_EQ(std::ranges::unique(keys).begin() - keys.begin(), static_cast<std::ptrdiff_t>(pairs));
+}
+
+TEST(SharedHashTable, SharesAreOfOneSizeAndSayNothingOfTheChain) {
+  constexpr std::uint32_t kShares = 3, kBuckets = 5;
+  Placement placement;
+  placement.buckets = kBuckets;
+  std::vector<int> counts(kShares * kBuckets);
+  constexpr int kKeys = 150000;
+  for (std::uint64_t key = 0; key < kKeys; ++key)
+    ++counts[share_of(key, kShares) * kBuckets + placement.home(key)];
+  constexpr double kMean = double{kKeys} / (kShares * kBuckets);
+  for (const int count : counts) EXPECT_NEAR(count, kMean, 6 * std::sqrt(kMean));
+  EXPECT_EQ(share_of(~std::uint64_t{0}, 1), 0u);
+}
+
+TEST(SharedHashTable, RefusesDevicesThatDoNotShare) {
+  const auto mixed = [](std::vector<Device> devices) {
+    return [devices] { Table(Options{.run = {.devices = devices}}); };
+  };
+  EXPECT_THAT(mixed({Device::cpu, Device::gpu(0)}), testing::Throws<BadInput>());
+  EXPECT_THAT(mixed({Device::best, Device::best}), testing::Throws<BadInput>());
+}
 
 TEST(HashTable, SaysThatItWasMovedFrom) {
   Table first(Options{.run = {.devices = {Device::cpu}}});

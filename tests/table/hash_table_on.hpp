@@ -16,12 +16,12 @@
 namespace warploom::table {
 
 /// Tests that run on the devices and structures that their executable says.
-class HashTableOn : public testing::TestWithParam<std::tuple<Device, Structure>> {
+class HashTableOn : public testing::TestWithParam<std::tuple<std::vector<Device>, Structure>> {
  protected:
   Options options(std::uint64_t capacity) const {
     Options result;
-    const auto [device, structure] = GetParam();
-    result.run.devices = {device};
+    const auto& [devices, structure] = GetParam();
+    result.run.devices = devices;
     result.structure = structure;
     result.capacity = capacity;
     return result;
@@ -29,8 +29,10 @@ class HashTableOn : public testing::TestWithParam<std::tuple<Device, Structure>>
 };
 
 inline std::string parameter_name(const testing::TestParamInfo<HashTableOn::ParamType>& info) {
-  const auto [device, structure] = info.param;
-  return std::string(structure == Structure::lines ? "lines" : "list") + "_" + std::string(name(device));
+  const auto& [devices, structure] = info.param;
+  const std::string text = structure == Structure::lines ? "lines_" : "list_";
+  const std::string device = devices.front().is_gpu() ? "cuda" : "cpu";
+  return text + device + (devices.size() > 1 ? "_" + std::to_string(devices.size()) + "_shares" : "");
 }
 
 /// Calls test.operator()<Key, Value>() with all four combinations.

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "table/hash_table_on.hpp"
+#include "table/share.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/run.hpp"
 
@@ -93,7 +94,7 @@ TEST_P(HashTableOn, DoesSoWhenTheHashOfAllKeysIsTheSame) {
       ASSERT_EQ(batch.values, expected.values) << tables << " tables";
     }
     EXPECT_EQ(contents(table), model);
-    EXPECT_EQ(table.statistics().chain_lengths[0], 31 * tables);
+    EXPECT_EQ(table.statistics().chain_lengths[0], 31 * tables * chosen.run.devices.size());
   }
 }
 
@@ -244,9 +245,10 @@ TEST_P(HashTableOn, CountsPairsOfChainsAndTables) {
   const std::vector<std::uint32_t> keys = different_keys<std::uint32_t>(2000, 15);
   run(table, Operation::insert, keys);
   const Placement placement{.tables = 5, .buckets = 100};
-  std::vector<std::uint64_t> in_chain(500), in_table(5);
+  const auto shares = static_cast<std::uint32_t>(chosen.run.devices.size());
+  std::vector<std::uint64_t> in_chain(500 * shares), in_table(5);
   for (const std::uint32_t key : keys) {
-    ++in_chain[placement.home(key)];
+    ++in_chain[500 * share_of(key, shares) + placement.home(key)];
     ++in_table[placement.table(key)];
   }
   std::vector<std::uint64_t> lengths(std::ranges::max(in_chain) + 1);

@@ -26,6 +26,10 @@ namespace warploom::table {
 template <class Key, class Value, class Placer>
 class DeviceTable;
 
+struct Share;
+template <class Key, class Value>
+class GpuEngine;
+
 /// Where a GpuTable has its memory from, stream-ordered like cudaMallocAsync(). Both functions or none:
 /// without them the device's default memory pool, or cudaMalloc() on devices that have no pools. A table that
 /// ends waits for its work and releases its memory in the default stream.
@@ -123,6 +127,10 @@ class GpuTable {
   const Placement& placement() const;
 
  private:
+  /// run_async() of what is this table's of a batch that several share (src/table/share.hpp).
+  void run_share_async(const GpuBatch<Key, Value>& batch, const Share& share, cudaStream_t stream);
+  friend class GpuEngine<Key, Value>;
+
   class Implementation;
   std::unique_ptr<Implementation> implementation_;
 };

@@ -21,7 +21,9 @@ namespace warploom::table {
 enum class Structure : std::uint8_t { lines, list };
 
 struct Options {
-  /// One device. Threads of the CPU that are not given are as many as processors (lines) or 8 (list).
+  /// One device, or several: GPUs by their numbers, or the CPU. Then each has the keys of its share, and a
+  /// table of its own for them. Threads of the CPU that are not given are as many as processors (lines) or 8
+  /// (list).
   Run run = {};
   Structure structure = Structure::lines;
   /// Pairs to make room for, at most 2^40: at the default load, 8.25 a line of 14 on a GPU and 9 on a CPU
@@ -30,7 +32,8 @@ struct Options {
   std::uint64_t capacity = 1 << 16;
   bool grows = true;
   std::uint32_t tables = 1;  ///< n of PH[n]
-  /// m, of each table; 0: from the capacity, and more when it grows. A number given stays as it is.
+  /// m, of each table (on each of several devices); 0: from the capacity, and more when it grows. A number
+  /// given stays as it is.
   std::uint32_t buckets = 0;
   Hash hash = Hash::mix;
   Assignment assignment = Assignment::mix;
@@ -110,6 +113,12 @@ class HashTable {
   /// @throws also NoDevice (a table on the CPU, or of lists), BadInput (no keys, memory that the GPU does not
   ///         reach). Of the report's times wall_seconds alone is set.
   BatchReport run(const GpuBatch<Key, Value>& batch, void* stream);
+  /// The same for a batch whose parts lie in several arrays, which run at once. A table on several GPUs takes
+  /// parts in the memory of each of them: every GPU reads all keys and does the operations on those of its
+  /// share, so it is best if each has a part of the same size. At most 16 parts. Memory of a pool
+  /// (cudaMallocAsync) has to be open to the other GPUs (cudaMemPoolSetAccess).
+  /// @throws also BadInput (an insertion without outcomes, on several GPUs)
+  BatchReport run(std::span<const GpuBatch<Key, Value>> parts, void* stream);
 
   /// Cost: O(1), but a walk through the table after a batch that threw
   std::uint64_t size() const;
