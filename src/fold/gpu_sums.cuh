@@ -53,6 +53,16 @@ __device__ inline int exponent_of(double number) { return (__double2hiint(number
 struct Products {
   double sum[4][4][2] = {};
   __device__ void add(const double (&a)[4], const double (&b)[4]) {
+#if __CUDA_ARCH__ >= 900
+    // Two of the other in one, which take half of their time.
+#pragma unroll
+    for (int x = 0; x < 4; x += 2)
+#pragma unroll
+      for (int y = 0; y < 4; ++y)
+        asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+            : "+d"(sum[x][y][0]), "+d"(sum[x][y][1]), "+d"(sum[x + 1][y][0]), "+d"(sum[x + 1][y][1])
+            : "d"(a[x]), "d"(a[x + 1]), "d"(b[y]));
+#else
 #pragma unroll
     for (int x = 0; x < 4; ++x)
 #pragma unroll
@@ -60,6 +70,7 @@ struct Products {
         asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
             : "+d"(sum[x][y][0]), "+d"(sum[x][y][1])
             : "d"(a[x]), "d"(b[y]));
+#endif
   }
 };
 
