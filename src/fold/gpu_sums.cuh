@@ -54,7 +54,7 @@ struct Products {
   double sum[4][4][2] = {};
   __device__ void add(const double (&a)[4], const double (&b)[4]) {
 #if __CUDA_ARCH__ >= 900
-    // Two of the other in one, which take half of their time.
+    // Two of the other in one.
 #pragma unroll
     for (int x = 0; x < 4; x += 2)
 #pragma unroll
