@@ -127,7 +127,7 @@ def fold_ensemble(
         seed: of these; the k-th of several sequences has ``seed + k``.
         gradient: the derivative of the energy by every energy parameter, too.
         constraint: as in :func:`fold`, whose options the others are. Dangles are 0 or 2 here.
-        quadruplexes: G-quadruplexes form; not with ``gradient``.
+        quadruplexes: G-quadruplexes form.
         circular: the last base is joined to the first.
         enforce_constraint: structures are left out in which a base does not pair where ``constraint`` has ``(``, ``)`` or ``|``.
 

@@ -94,7 +94,7 @@ std::pair<std::string, double> most_accurate(const Panels& probabilities, const 
           gains[static_cast<std::size_t>(j)].push_back({first + r, value});
     }
   std::int64_t span = tiling.span;
-  for (const auto& [i, j, probability] : found) {
+  for (const auto& [i, j, probability, multi] : found) {
     QuadruplexShape shape = quadruplexes->best(i, j);
     shape.i = 1;
     std::string runs(static_cast<std::size_t>(j - i + 1), '.');

@@ -38,8 +38,6 @@ void check(const Model& model, const EnsembleOptions& options, const Run& run) {
     throw BadInput(fmt::format("a gamma of {}: it is 0 to 1,000,000", options.gamma));
   if (options.gradient && !options.probabilities)
     throw BadInput("a gradient without probabilities: it comes from them");
-  if (options.gradient && model.quadruplexes)
-    throw BadInput("a gradient with quadruplexes; it is there without them");
   if (options.samples < 0 || options.samples > kMostSamples)
     throw BadInput(fmt::format("{} samples: 0 to {} are drawn", options.samples, kMostSamples));
 }
@@ -97,7 +95,7 @@ void read_off(const Panels& probabilities, const Problem& problem,
   if (problem.quadruplexes != nullptr) {
     out.in_quadruplexes = problem.quadruplexes->in_runs(quadruplexes);
     for (std::size_t k = 0; k < out.unpaired.size(); ++k) out.unpaired[k] -= out.in_quadruplexes[k];
-    for (const auto& [i, j, probability] : quadruplexes) {
+    for (const auto& [i, j, probability, multi] : quadruplexes) {
       differ += probability * (1 - probability);
       const bool often = probability > .5;
       from_centroid += often ? 1 - probability : probability;
@@ -177,7 +175,7 @@ Ensemble ensemble_of(std::string_view sequence, std::string_view constraint, con
       if (of_m1) found = quadruplexes->probabilities(problem, p, probabilities, *of_m1);
       of_m1.reset();
       read_off(probabilities, problem, found, options, out);
-      if (options.gradient) out.gradient = gradient(problem, p, probabilities, counts, model, around);
+      if (options.gradient) out.gradient = gradient(problem, p, probabilities, counts, model, around, found);
     }
     return out;
   } catch (const std::bad_alloc&) {

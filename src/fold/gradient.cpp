@@ -20,6 +20,7 @@ struct Counts {
   double capped = 0;                ///< loops that pay for asymmetry what it costs at most
   double longer = 0;                ///< ln(n / 30) of hairpins of n > 30 bases
   double paired = 0, unpaired = 0;  ///< bases; the latter of hairpins and interior loops
+  double in_quadruplexes = 0;       ///< bases of those within pairs
   std::vector<double> triloops, tetraloops, hexaloops;
   std::vector<double> stack;  ///< by base, counted from 1
 };
@@ -46,6 +47,7 @@ void add_all(const Counts& from, Counts& to) {
         &LoopNumbers<double>::asymmetry, &LoopNumbers<double>::terminal_au})
     to.of.*number += from.of.*number;
   to.capped += from.capped, to.longer += from.longer, to.paired += from.paired, to.unpaired += from.unpaired;
+  to.in_quadruplexes += from.in_quadruplexes;
   add_all(from.triloops, to.triloops), add_all(from.tetraloops, to.tetraloops);
   add_all(from.hexaloops, to.hexaloops), add_all(from.stack, to.stack);
 }
@@ -100,9 +102,12 @@ class Counting {
         if (!problem_.extras.empty()) worth[r] *= w_.of(problem_.extras.pair(first + r, j));
       }
       kernels_.count(place, sizes_, worth, work->rings, work->shapes, work->rows);
+      alignas(64) StripRow around = {};
+      if (problem_.quadruplexes != nullptr) quadruplexes(first, j, worth, power(-here), around, to);
       for (std::int64_t r = 0; r < rows; ++r)
         if (worth[r] != 0)
-          pair(first + r, j, r, probability[r], worth[r], power(-here), place, work->rings, work->rows, to);
+          pair(first + r, j, r, probability[r] - around[r], probability[r], worth[r], power(-here), place,
+               work->rings, work->rows, to);
       const bool next = t + 1 < p_.tiling.strips() && j >= first + kStripRows;
       remember(work->rings, j, strip->inner[loop_context(code[j], code[j + 1])], strip->end[code[j]], b,
                next ? p_.b.column(t + 1, j) : nullptr, next ? power(p_.exponent(t + 1, tile) - here) : 0);
@@ -112,15 +117,35 @@ class Counting {
   }
 
  private:
-  void pair(std::int64_t i, std::int64_t j, std::int64_t row, double probability, double worth,
-            double absolute, const LoopColumn& place, const Rings& rings, const OuterSums& sums,
+  /// Those alone within the pairs of column j; their sum by row.
+  void quadruplexes(std::int64_t first, std::int64_t j, const double* worth, double absolute, double* sums,
+                    Counts& to) const {
+    const Base* c = s_.codes.data();
+    problem_.quadruplexes->each_within(first, kStripRows, j,
+                                       [&](std::int64_t i, std::int64_t p, std::int64_t q, double weight) {
+                                         const double probability = worth[i - first] * weight * absolute;
+                                         if (probability == 0) return;
+                                         const int type = w_.loops().pair(c[i], c[j]);
+                                         const std::int64_t unpaired = p - i - 1 + j - q - 1;
+                                         sums[i - first] += probability;
+                                         to.of.interior[static_cast<std::size_t>(unpaired)] += probability;
+                                         to.unpaired += static_cast<double>(unpaired) * probability;
+                                         to.in_quadruplexes += static_cast<double>(q - p + 1) * probability;
+                                         end(type, probability, to);
+                                         if (dangles())
+                                           to.of.mismatch_interior[type][c[i + 1]][c[j - 1]] += probability;
+                                       });
+  }
+
+  /// @param left_over  its probability without what is counted already
+  void pair(std::int64_t i, std::int64_t j, std::int64_t row, double left_over, double probability,
+            double worth, double absolute, const LoopColumn& place, const Rings& rings, const OuterSums& sums,
             Counts& to) const {
     const Loops& loops = w_.loops();
     const Base* c = s_.codes.data();
     const int outer = loops.pair(c[i], c[j]);
     to.paired += 2 * probability;
-    double left_over =
-        probability - sums.bulge[row] - sums.one_n[row] - sums.generic[row] - sums.two_three[row];
+    left_over -= sums.bulge[row] + sums.one_n[row] + sums.generic[row] + sums.two_three[row];
     to.of.mismatch_interior[outer][c[i + 1]][c[j - 1]] += sums.generic[row];
     to.of.mismatch_interior_1n[outer][c[i + 1]][c[j - 1]] += sums.one_n[row];
     to.of.mismatch_interior_23[outer][c[i + 1]][c[j - 1]] += sums.two_three[row];
@@ -303,7 +328,8 @@ class Counting {
 }  // namespace
 
 EnsembleGradient gradient(const Problem& problem, const Partition& p, const Panels& probabilities,
-                          std::span<const PairCounts> counts, const Model& model, const CircleSums* circle) {
+                          std::span<const PairCounts> counts, const Model& model, const CircleSums* circle,
+                          std::span<const QuadruplexSums::Found> quadruplexes) {
   const EnergyTables& tables = model.parameters.tables();
   const Energies &free = tables.free, &enthalpy = tables.enthalpy;
   // An energy is H - (H - G) ratio.
@@ -338,8 +364,12 @@ EnsembleGradient gradient(const Problem& problem, const Partition& p, const Pane
     }
   }
   if (circle != nullptr) covered = counting.circle(*circle, all);
+  for (const QuadruplexSums::Found& one : quadruplexes) {
+    all.of.multi_intern += one.multi;
+    all.in_quadruplexes += static_cast<double>(one.j - one.i + 1) * one.multi;
+  }
   // What is neither paired nor unpaired elsewhere
-  all.of.multi_base = std::max(0., covered - all.paired - all.unpaired);
+  all.of.multi_base = std::max(0., covered - all.paired - all.unpaired - all.in_quadruplexes);
   give_unknown(free, all.of);
 
   EnsembleGradient out;

@@ -216,7 +216,8 @@ void outside(const Problem& problem, const Partition& p, Panels& probabilities,
 /// @param probabilities, counts  of outside() @throws Interrupted
 EnsembleGradient gradient(const Problem& problem, const Partition& p, const Panels& probabilities,
                           std::span<const PairCounts> counts, const Model& model,
-                          const class CircleSums* circle = nullptr);
+                          const class CircleSums* circle = nullptr,
+                          std::span<const QuadruplexSums::Found> quadruplexes = {});
 
 /// Structures, each with the probability that it has in the ensemble. @throws Interrupted
 std::vector<std::string> sample(const Problem& problem, const Partition& p, std::int64_t count,

@@ -120,10 +120,11 @@ std::vector<QuadruplexSums::Found> QuadruplexSums::probabilities(const Problem& 
       const std::int64_t t = Tiling::strip_of(i);
       double probability = worth[static_cast<std::size_t>(j)] * p.ends[static_cast<std::size_t>(i - 1)] *
                            weight / all * power(p.end_exponent(i - 1) - p.end_exponent(j));
+      double multi = 0;
       if (j <= p.tiling.last_of(t))
-        probability += m1.column(t, j)[i - Tiling::first_row(t)] / all * weight * intern *
-                       power(-p.exponent(t, Tiling::tile_of(j)));
-      found.push_back({i, j, probability});
+        multi = m1.column(t, j)[i - Tiling::first_row(t)] / all * weight * intern *
+                power(-p.exponent(t, Tiling::tile_of(j)));
+      found.push_back({i, j, probability + multi, multi});
     }
   }
   const auto place = [&](std::int64_t i, std::int64_t j) {

@@ -48,6 +48,7 @@ class QuadruplexSums {
   struct Found {
     std::int64_t i, j;
     double probability;
+    double multi;  ///< of it, as a stem of a multiloop
   };
   /// Those that there are, with their probabilities. @param pairs  the probabilities of pairs
   /// @param m1  what M1 is worth, as OutsideOptions has it

@@ -356,7 +356,18 @@ TEST(EnsembleOfQuadruplexes, AreInTheBestGuesses) {
   EXPECT_EQ(ensemble.centroid, expected);
   EXPECT_EQ(ensemble.mea, expected);
   EXPECT_EQ(pairing_letters(ensemble)[2], '+');
-  EXPECT_THROW(fold::ensemble(sequence, model, {.gradient = true}), BadInput);
+}
+
+/// Alone within a pair, as a stem of a multiloop, and outside. Their own energies are not in a parameter
+/// file.
+TEST(EnsembleOfQuadruplexes, GradientIsTheSlope) {
+  std::mt19937 random(52);
+  Model model;
+  model.quadruplexes = true;
+  expect_slopes("CCAAAGGAGGAGGAGGGGAGG", model, {});
+  expect_slopes("GGGAGGAGGAGGAGGAGCAAAGCACCC", model, {});
+  model.dangles = 0;
+  expect_slopes(random_sequence(random, 70, "GGGGAUC"), model, {});
 }
 
 }  // namespace

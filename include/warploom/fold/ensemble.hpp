@@ -24,8 +24,7 @@ struct EnsembleOptions {
   double gamma = 1;
   std::int64_t samples = 0;  ///< structures to draw, each with its probability; 0 to 10,000,000
   std::uint64_t seed = 1;    ///< of these; the same ones are drawn with any number of threads
-  bool gradient =
-      false;  ///< with probabilities, without quadruplexes; some 500 additions for each cell of n^2 / 2
+  bool gradient = false;     ///< with probabilities; some 500 additions for each cell of n^2 / 2
 };
 
 /// d(ensemble energy) / d(numbers of a section of a parameter file), both in the same unit.
