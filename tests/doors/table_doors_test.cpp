@@ -62,7 +62,7 @@ std::vector<Options> odd_table_options() {
           {.assignment = no_enumerator<Assignment>()},
           {.threads_per_block = -1},
           {.threads_per_block = kMost32},
-          {.run = {.devices = {Device::cpu, Device::cpu}}}};
+          {.run = {.devices = {Device::cpu, Device::gpu(0)}}}};
 }
 
 template <class Key, class Value, class Table>

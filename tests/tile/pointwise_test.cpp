@@ -82,7 +82,10 @@ void stencil(int n, int steps, float A[n][n], float B[n][n]) {
   }
 })",
      "pointwise, pointwise",
-     {{{"n", 3}, {"steps", 2}}, {{"n", 37}, {"steps", 3}}, {{"n", 1}, {"steps", 1}}}},
+     {{{"n", 3}, {"steps", 2}}, {{"n", 37}, {"steps", 3}}, {{"n", 1}, {"steps", 1}}},
+     false,
+     {},
+     TimeTiles::none},
     {"upper",
      R"(
 void upper(int n, float A[n][n], float b[n]) {
