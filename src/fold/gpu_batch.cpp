@@ -1,32 +1,12 @@
 #include "fold/gpu_batch.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
-#include "warploom/core/error.hpp"
+#include "fold/gpu_special.hpp"
 
 namespace warploom::fold::gpu {
 namespace {
-
-template <std::size_t N>
-void put_special(const SpecialLoops& loops, std::size_t letters, std::int32_t (&table)[N]) {
-  std::fill_n(table, N, kNone);
-  for (const auto& [text, energy] : loops) {
-    std::size_t place = 0;
-    for (const char c : text) {
-      const std::size_t code = std::string_view("ACGU").find(c);
-      if (code == std::string_view::npos)
-        throw BadInput(fmt::format(
-            "the parameters' hairpin {} has other letters than A, C, G and U, which a GPU does not know; use the CPU (`device` cpu)",
-            text));
-      place = place * 4 + code;
-    }
-    // As on the CPU: of two with the same letters the first, and none of another length.
-    if (text.size() == letters && table[place] == kNone) table[place] = energy;
-  }
-}
 
 OutsideTerms outside_terms(const Loops& loops, Base bj, Base before_j, Base bi, Base behind_i) {
   OutsideTerms o{kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0};
@@ -84,9 +64,7 @@ std::unique_ptr<Tables> make_tables(const LoopTables& tables) {
     t->bulge_one[k] = bulge_one(loops, a, b, c, d);
   }
   t->small = tables.small();
-  put_special(loops.numbers().triloops, 5, t->triloops);
-  put_special(loops.numbers().tetraloops, 6, t->tetraloops);
-  put_special(loops.numbers().hexaloops, 8, t->hexaloops);
+  put_special_hairpins(loops.numbers(), kNone, *t);
   for (Base i = 0; i < kBases; ++i)
     for (Base j = 0; j < kBases; ++j) {
       const int type = loops.pair(i, j);

@@ -1,32 +1,12 @@
 #include "fold/gpu_sum_batch.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
-#include "warploom/core/error.hpp"
+#include "fold/gpu_special.hpp"
 
 namespace warploom::fold::gpu {
 namespace {
-
-template <std::size_t N>
-void put_special(const SpecialLoopsOf<double>& loops, std::size_t letters, double (&table)[N]) {
-  std::fill_n(table, N, -1.);
-  for (const auto& [text, weight] : loops) {
-    std::size_t place = 0;
-    for (const char c : text) {
-      const std::size_t code = std::string_view("ACGU").find(c);
-      if (code == std::string_view::npos)
-        throw BadInput(fmt::format(
-            "the parameters' hairpin {} has other letters than A, C, G and U, which a GPU does not know; use the CPU (`device` cpu)",
-            text));
-      place = place * 4 + code;
-    }
-    // As on the CPU: of two with the same letters the first, and none of another length.
-    if (text.size() == letters && table[place] < 0) table[place] = weight;
-  }
-}
 
 /// Of all numbers of so many digits of base 5, the digits, the first base first.
 template <int kCount, std::size_t kAll>
@@ -122,9 +102,7 @@ std::unique_ptr<SumTables> make_sum_tables(const Weights& weights) {
   put_small<4, 4>(loops, t->two_two, [&](int outer, int inner, const auto& l, const auto& r) {
     return w.int22[outer][inner][l[1]][l[2]][r[2]][r[1]];
   });
-  put_special(w.triloops, 5, t->triloops);
-  put_special(w.tetraloops, 6, t->tetraloops);
-  put_special(w.hexaloops, 8, t->hexaloops);
+  put_special_hairpins(w, -1., *t);  // weights are positive
   for (Base i = 0; i < kBases; ++i) {
     t->pairs_with[i] = 0;
     for (Base j = 0; j < kBases; ++j) {

@@ -7,19 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "oracle/random.hpp"
+#include "fold/random_sequence.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/fold/fold.hpp"
 
 namespace warploom::fold {
 namespace {
-
-std::string random_sequence(std::size_t n, Random& random, std::string_view letters = "ACGU") {
-  std::string text;
-  for (std::size_t k = 0; k < n; ++k)
-    text += letters[random.below(static_cast<std::uint32_t>(letters.size()))];
-  return text;
-}
 
 void expect_the_cpus(const std::vector<std::string>& sequences, const Model& model) {
   const std::vector<Folding> cpu = fold(sequences, model, {.devices = {Device::cpu}});

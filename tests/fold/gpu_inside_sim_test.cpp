@@ -6,17 +6,17 @@ namespace warploom::fold {
 namespace {
 
 TEST(SumInside, ShortOnes) {
-  SimulatedSums batch({random_letters(1, 1), random_letters(40, 2), random_letters(70, 3)}, {});
+  SimulatedSums batch({random_sequence(1, 1), random_sequence(40, 2), random_sequence(70, 3)}, {});
   batch.inside(2, sim::Schedule::in_order);
 }
 
 TEST(SumInside, ProductsOfBlocks) {
-  SimulatedSums batch({random_letters(200, 4)}, {});
+  SimulatedSums batch({random_sequence(200, 4)}, {});
   batch.inside(3, sim::Schedule::adversarial);
 }
 
 TEST(SumInside, ProductsOfSeveralTiles) {
-  SimulatedSums batch({random_letters(390, 5)}, {}, {}, true);
+  SimulatedSums batch({random_sequence(390, 5)}, {}, {}, true);
   batch.inside(3, sim::Schedule::random);
 }
 
@@ -24,14 +24,14 @@ TEST(SumInside, OfAModel) {
   Model model;
   model.temperature = 25, model.dangles = 0, model.lonely_pairs = false, model.gu_closing = false,
   model.max_span = 60;
-  SimulatedSums batch({random_letters(135, 6, "ACGUN")}, model);
+  SimulatedSums batch({random_sequence(135, 6, "ACGUN")}, model);
   batch.inside(2, sim::Schedule::random);
 }
 
 TEST(SumInside, OfConstraints) {
   std::string constraint(100, '.');
   for (std::size_t k = 0; k < 20; ++k) constraint[7 * k % 100] = "x<>|"[k % 4];
-  SimulatedSums batch({random_letters(100, 10)}, {}, {constraint});
+  SimulatedSums batch({random_sequence(100, 10)}, {}, {constraint});
   batch.inside(1, sim::Schedule::in_order);
 }
 

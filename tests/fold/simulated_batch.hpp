@@ -6,20 +6,12 @@
 #include <vector>
 
 #include "fold/gpu_batch.hpp"
-#include "oracle/random.hpp"
+#include "fold/random_sequence.hpp"
 #include "warploom/core/demangle.hpp"
 #include "warploom/core/file.hpp"
 #include "warploom/sim/sim.hpp"
 
 namespace warploom::fold {
-inline std::string random_sequence(std::size_t n, std::uint32_t seed, std::string_view letters = "ACGU") {
-  Random random(seed);
-  std::string text;
-  for (std::size_t k = 0; k < n; ++k)
-    text += letters[random.below(static_cast<std::uint32_t>(letters.size()))];
-  return text;
-}
-
 /// A batch in the memory of a simulated GPU.
 class Simulated {
  public:
