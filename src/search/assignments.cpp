@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "search/cpu_correlations.hpp"
@@ -15,7 +16,43 @@ namespace {
 // alike than none.
 constexpr float kLate = 0.5F;
 
-/// Each value becomes the largest of those at most `reach` away.
+/// The edge of the largest value first, then that which is left: enough to try a window with. Where an edge
+/// that was taken leaves a channel none, nothing.
+/// @param first  [query channels + 1] of its edges; @param rights  [edges] channels of the recording
+std::optional<Matching> greedy_matching(std::span<const std::int64_t> first,
+                                        std::span<const std::int32_t> rights, std::span<const float> values) {
+  const std::size_t lefts = first.size() - 1;
+  std::vector<bool> joined(static_cast<std::size_t>(std::ranges::max(rights)) + 1);
+  constexpr std::int32_t kNone = -1;
+  std::vector<std::int32_t> best(lefts, kNone);  // the edge of the largest value that each has left
+  const auto look = [&](std::size_t left) {
+    best[left] = kNone;
+    for (auto e = static_cast<std::int32_t>(first[left]); e < first[left + 1]; ++e)
+      if (!joined[rights[e]] && (best[left] == kNone || values[e] > values[best[left]])) best[left] = e;
+    return best[left] != kNone;
+  };
+  std::vector<std::size_t> open(lefts);
+  for (std::size_t left = 0; left < lefts; ++left) {
+    open[left] = left;
+    if (!look(left)) return {};
+  }
+  Matching taken(lefts);
+  while (!open.empty()) {
+    std::size_t at = 0;
+    for (std::size_t k = 1; k < open.size(); ++k)
+      if (values[best[open[k]]] > values[best[open[at]]]) at = k;
+    const std::int32_t edge = best[open[at]];
+    taken[open[at]] = edge;
+    joined[rights[edge]] = true;
+    open.erase(open.begin() + static_cast<std::ptrdiff_t>(at));
+    for (const std::size_t left : open)
+      if (rights[best[left]] == rights[edge] && !look(left)) return {};
+  }
+  return taken;
+}
+
+}  // namespace
+
 void spread(std::vector<float>& values, std::int64_t reach) {
   // The largest of [w, w + width), in twice as wide steps; shifted back by `reach` in the end.
   const std::int64_t count = std::ssize(values), whole = 2 * reach + 1;
@@ -28,29 +65,6 @@ void spread(std::vector<float>& values, std::int64_t reach) {
   }
   std::copy_n(all.begin(), count, values.begin());
 }
-
-/// The shortest edge first, then the shortest that is left: enough to try a window with. Where an edge that
-/// was taken leaves a channel none, the best matching.
-Matching greedy_matching(std::span<const Edge> edges) {
-  std::vector<std::pair<double, std::int32_t>> order;
-  std::int32_t lefts = 0, rights = 0;
-  for (const Edge& edge : edges) {
-    order.emplace_back(edge.worth.distance, static_cast<std::int32_t>(order.size()));
-    lefts = std::max(lefts, edge.left + 1);
-    rights = std::max(rights, edge.right + 1);
-  }
-  std::ranges::sort(order);
-  Matching taken;
-  std::vector<bool> joined(static_cast<std::size_t>(lefts + rights));
-  for (const auto& [distance, e] : order) {
-    if (joined[edges[e].left] || joined[lefts + edges[e].right]) continue;
-    joined[edges[e].left] = joined[lefts + edges[e].right] = true;
-    taken.push_back(e);
-  }
-  return std::ssize(taken) == lefts ? taken : best_matching(edges);
-}
-
-}  // namespace
 
 std::int64_t largest_lag(const Query& query, const FindOptions& options) {
   return std::min(samples_of(options.max_lag, query.length()), query.length()) / 2;
@@ -74,7 +88,7 @@ Assignments::Sums Assignments::sums_of(Freedom freedom, std::span<const std::int
     sums.candidates.insert(sums.candidates.end(), some.begin(), some.end());
   }
   sums.first.push_back(std::ssize(sums.candidates));
-  sums.values.resize(static_cast<std::size_t>(sums.first.back() * sums.row), 0.F);
+  sums.values = std::vector<float>(static_cast<std::size_t>(sums.first.back() * sums.row));
   const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
   for (std::size_t c = 0; c < query_.channels.size(); ++c)
     for (std::int64_t k = sums.first[c]; k < sums.first[c + 1]; ++k) {
@@ -108,43 +122,52 @@ Reading Assignments::fit_windows(Freedom freedom, std::span<const std::int64_t> 
       costs[lag + most] = cost * static_cast<float>((lag - middle) * (lag - middle));
   };
   const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
-  const auto left_of = [&](std::int64_t first, std::int64_t rows) {
-    return cpu.largest_left(sums.values.data() + first * sums.row, costs.data(), negated, sums.row, rows);
-  };
   // Lags are counted from their middle: that from which channels are worth most.
   std::int64_t middle = 0;
-  float largest_worth = -1;
-  for (const std::int64_t from : {std::int64_t{0}, -most / 2, most / 2, -most, most}) {
-    count_from(from);
-    float worth = 0;
+  if (most > 0) {
+    std::vector<float> largest(count * static_cast<std::size_t>(sums.row));  // of a channel's candidates
     for (std::size_t c = 0; c < count; ++c)
-      worth += left_of(sums.first[c], sums.first[c + 1] - sums.first[c]);
-    if (worth > largest_worth) {
-      largest_worth = worth;
-      middle = from;
+      for (std::int64_t k = sums.first[c]; k < sums.first[c + 1]; ++k)
+        cpu.largest(sums.values.data() + k * sums.row, negated, sums.row,
+                    largest.data() + static_cast<std::int64_t>(c) * sums.row);
+    std::vector<float> left(count);
+    float largest_worth = -1;
+    for (const std::int64_t from : {std::int64_t{0}, -most / 2, most / 2, -most, most}) {
+      count_from(from);
+      cpu.largest_left(largest.data(), costs.data(), false, sums.row, std::ssize(left), left.data());
+      float worth = 0;
+      for (const float one : left) worth += one;
+      if (worth > largest_worth) {
+        largest_worth = worth;
+        middle = from;
+      }
     }
-    if (most == 0) break;
   }
   count_from(middle);
   std::vector<std::int64_t> chosen(sums.first.begin(), sums.first.end() - 1);  // [query channels]
+  std::vector<float> values(sums.candidates.size());
+  cpu.largest_left(sums.values.data(), costs.data(), negated, sums.row, std::ssize(values), values.data());
   if (freedom.map) {
-    float largest = 0;
-    std::vector<Edge> edges;
-    for (std::size_t c = 0; c < count; ++c)
-      for (std::int64_t k = sums.first[c]; k < sums.first[c + 1]; ++k) {
-        const float value = left_of(k, 1);
-        edges.push_back({static_cast<std::int32_t>(c), sums.candidates[k], {1, value}});
-        largest = std::max(largest, value);
-      }
-    for (Edge& edge : edges) edge.worth.distance = largest - edge.worth.distance;
-    // The edges are as the candidates are.
-    for (const std::int32_t edge : windows.size() == 1 ? greedy_matching(edges) : best_matching(edges)) {
-      reading.channels[edges[edge].left] = edges[edge].right;
-      chosen[edges[edge].left] = edge;
+    std::optional<Matching> taken;
+    if (windows.size() == 1) taken = greedy_matching(sums.first, sums.candidates, values);
+    if (!taken) {
+      const float largest = std::ranges::max(values);
+      std::vector<Edge> edges;
+      for (std::size_t c = 0; c < count; ++c)
+        for (std::int64_t k = sums.first[c]; k < sums.first[c + 1]; ++k)
+          edges.push_back(
+              {static_cast<std::int32_t>(c), sums.candidates[k], {1, largest - double{values[k]}}});
+      taken = best_matching(edges);
+    }
+    // Edges are as the candidates are.
+    for (const std::int32_t edge : *taken) {
+      const auto c = std::ranges::upper_bound(sums.first, edge) - sums.first.begin() - 1;
+      reading.channels[c] = sums.candidates[edge];
+      chosen[c] = edge;
     }
   }
   for (std::size_t c = 0; c < count; ++c) {
-    const float left = left_of(chosen[c], 1);
+    const float left = values[chosen[c]];
     if (left == 0) continue;
     for (std::int64_t lag = -most; lag <= most; ++lag) {
       const float sum = sums.values[chosen[c] * sums.row + lag + most];
@@ -182,13 +205,30 @@ std::vector<float> Assignments::likeness(const Reading& reading) const {
   std::vector<float> sum(correlations_.windows(), 0.F);
   const std::int64_t count = std::ssize(sum);
   const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
+  std::vector<const float*> from;
+  std::vector<float> signs;
+  std::vector<std::int64_t> lags;
   for (std::size_t c = 0; c < reading.channels.size(); ++c) {
-    const std::span<const float> all = correlations_.alike(c, reading.channels[c]);
-    const std::int64_t lag = reading.lags[c] / correlations_.step();
-    const float sign = (reading.negated[c] ? -1.F : 1.F) / static_cast<float>(reading.channels.size());
-    const std::int64_t first = std::max<std::int64_t>(0, -lag), end = std::min(count, count - lag);
-    if (first < end) cpu.add(sign, all.data() + first + lag, end - first, sum.data() + first);
+    lags.push_back(reading.lags[c] / correlations_.step());
+    from.push_back(correlations_.alike(c, reading.channels[c]).data());
+    signs.push_back((reading.negated[c] ? -1.F : 1.F) / static_cast<float>(reading.channels.size()));
   }
+  // All channels have windows from `first` to `end`.
+  const auto [least, most] = std::ranges::minmax(lags);
+  const std::int64_t first = std::clamp<std::int64_t>(-least, 0, count);
+  const std::int64_t end = std::clamp(count - most, first, count);
+  for (std::size_t c = 0; c < from.size(); ++c) {
+    const std::int64_t own_first = std::max<std::int64_t>(0, -lags[c]),
+                       own_end = std::min(count, count - lags[c]);
+    const auto add = [&](std::int64_t begin, std::int64_t stop) {
+      if (begin < stop) cpu.add(signs[c], from[c] + (begin + lags[c]), stop - begin, sum.data() + begin);
+    };
+    add(own_first, std::min(first, own_end));
+    add(std::max(own_first, end), own_end);
+  }
+  if (first == end) return sum;
+  for (std::size_t c = 0; c < from.size(); ++c) from[c] += first + lags[c];
+  cpu.add_all(signs.data(), from.data(), std::ssize(from), end - first, sum.data() + first);
   return sum;
 }
 

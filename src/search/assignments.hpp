@@ -19,6 +19,9 @@ inline constexpr Freedom kAllFreedoms = {.map = true, .lags = true};
 /// How far from a place channels may lie, to either side [samples].
 std::int64_t largest_lag(const Query& query, const FindOptions& options);
 
+/// Each value becomes the largest of those at most `reach` away.
+void spread(std::vector<float>& values, std::int64_t reach);
+
 /// Which channels of a recording answer those of a query, with which sign and lag, by their correlations.
 class Assignments {
  public:

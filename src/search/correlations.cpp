@@ -32,93 +32,119 @@ std::vector<float> centred(std::span<const float> channel) {
 
 }  // namespace
 
+CorrelatedPattern::CorrelatedPattern(std::span<const float> channel) : samples(normalised(channel)) {
+  samples.resize((samples.size() + kCorrelationParts - 1) / kCorrelationParts * kCorrelationParts);
+  const Moments of = moments(channel, Normalization::z);
+  mean = static_cast<float>(of.mean);
+  deviation = of.scale == 0 ? 0 : static_cast<float>(1 / of.scale);
+}
+
+ChannelWindows::ChannelWindows(const Searched& searched, std::int32_t channel, std::int64_t step,
+                               std::int64_t windows)
+    : step_(step),
+      spread_(searched.spread(channel)),
+      about_(centred(searched.index().signal()[static_cast<std::size_t>(channel)])),
+      scales_(static_cast<std::size_t>(windows)),
+      deviations_(scales_.size()),
+      there_(scales_.size()),
+      means_(scales_.size()) {
+  const WindowMoments& all = searched.moments(channel);
+  const float *scale = all.scale.data(), *mean = all.mean.data();
+  if (step > 1) {
+    for (std::int64_t w = 0; w < windows; ++w) {
+      scales_[w] = scale[w * step];
+      means_[w] = mean[w * step];
+    }
+    scale = scales_.data();
+    mean = means_.data();
+  }
+  WARPLOOM_PICK(cpu_correlations)
+      ->describe(scale, mean, searched.length(), windows,
+                 {scales_.data(), deviations_.data(), there_.data(), means_.data()});
+}
+
+void ChannelWindows::correlate(const CorrelatedPattern& pattern, float* to) const {
+  WARPLOOM_PICK(cpu_correlations)
+      ->correlate(about_.data(), step_, count(), pattern.samples.data(), std::ssize(pattern.samples),
+                  scales_.data(), to);
+}
+
+void ChannelWindows::weigh(const float* correlations, const CorrelatedPattern& pattern, float* to) const {
+  const auto spread = static_cast<float>(spread_);
+  const QueryChannel of_query{pattern.mean, pattern.deviation,
+                              pattern.deviation * pattern.deviation + spread * spread};
+  WARPLOOM_PICK(cpu_correlations)->weigh(correlations, means_.data(), there_.data(), of_query, count(), to);
+}
+
+bool are_sized(const Searched& searched, const Query& query) {
+  return searched.index().normalization() == Normalization::z && query.channels.size() > 1;
+}
+
 Correlations::Correlations(const Searched& searched, const Query& query, const FindOptions& options,
-                           std::int64_t step, Kept kept)
+                           std::int64_t step)
     : searched_(searched),
       step_(step > 0 ? step : std::max<std::int64_t>(1, query.length() / 32)),
       windows_((searched.index().samples() - query.length()) / step_ + 1),
-      correlations_(query.channels.size()),
-      alike_(query.channels.size()),
       deviations_(searched.index().signal().size()),
       means_(deviations_.size()) {
-  const Signal& signal = searched.index().signal();
-  const bool sized = searched.index().normalization() == Normalization::z && query.channels.size() > 1;
-  for (const std::int32_t place : query.places)
-    candidates_.push_back(channels_for(place, options, std::ssize(signal)));
+  const std::int64_t channels = std::ssize(deviations_);
+  for (const std::int32_t place : query.places) candidates_.push_back(channels_for(place, options, channels));
   computed_ = candidates_;
   for (const SensorAxes& sensor : options.sensors) {
-    if (kept == Kept::alike) break;
     const std::int32_t axes[] = {sensor.x, sensor.y, sensor.z};
     for (const std::int32_t c : axes)
       for (const std::int32_t other : axes)
         if (std::ranges::count(computed_[c], query.places[other]) == 0)
           computed_[c].push_back(query.places[other]);
   }
-  std::vector<std::vector<float>> patterns;
-  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> askers(signal.size());  // of each channel
-  for (std::size_t c = 0; c < query.channels.size(); ++c) {
-    patterns.push_back(normalised(query.channels[c]));
-    patterns[c].resize((patterns[c].size() + kCorrelationParts - 1) / kCorrelationParts * kCorrelationParts);
-    correlations_[c].resize(computed_[c].size());
-    alike_[c].resize(computed_[c].size());
-    for (std::size_t k = 0; k < computed_[c].size(); ++k) askers[computed_[c][k]].emplace_back(c, k);
-  }
-  struct Level {
-    float mean, deviation;
+  struct Asker {
+    std::size_t channel;
+    std::int64_t row;
+    bool candidate;
   };
-  std::vector<Level> levels;  // of the query
-  for (const std::span<const float> channel : query.channels) {
-    const Moments of = moments(channel, Normalization::z);
-    levels.push_back({static_cast<float>(of.mean), of.scale == 0 ? 0 : static_cast<float>(1 / of.scale)});
+  std::vector<std::vector<Asker>> askers(deviations_.size());  // of each channel
+  std::vector<CorrelatedPattern> patterns;
+  std::int64_t rows = 0;
+  for (std::size_t c = 0; c < query.channels.size(); ++c) {
+    patterns.emplace_back(query.channels[c]);
+    first_.push_back(rows);
+    for (std::size_t k = 0; k < computed_[c].size(); ++k)
+      askers[computed_[c][k]].push_back({c, rows++, k < candidates_[c].size()});
   }
-  const std::int64_t length = query.length();
-  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
-  parallel_for(std::ssize(signal), [&](std::int64_t channel) {
+  const bool sized = are_sized(searched, query);
+  const auto size = static_cast<std::size_t>(rows * windows_);
+  correlations_ = std::make_unique_for_overwrite<float[]>(size);
+  if (sized) alike_ = std::make_unique_for_overwrite<float[]>(size);
+  parallel_for(channels, [&](std::int64_t channel) {
     if (askers[channel].empty()) return;
-    const std::vector<float> about = centred(signal[channel]);
-    std::vector<float> scales(windows_), deviations(windows_);  // 0 of missing windows
-    means_[channel].resize(windows_);
-    deviations_[channel].resize(windows_);
-    const WindowMoments& of_windows = searched.moments(static_cast<std::int32_t>(channel));
-    for (std::int64_t w = 0; w < windows_; ++w) {
-      const float scale = of_windows.scale[w * step_];
-      scales[w] = std::isfinite(scale) ? scale / static_cast<float>(length) : 0;
-      deviations_[channel][w] = scale == 0 ? 0 : 1 / scale;
-      if (!std::isfinite(scale)) continue;
-      deviations[w] = deviations_[channel][w];
-      means_[channel][w] = of_windows.mean[w * step_];
-    }
-    std::vector<float> own;
-    for (const auto& [c, k] : askers[channel]) {
+    ChannelWindows all(searched, static_cast<std::int32_t>(channel), step_, windows_);
+    for (const auto& [c, row, candidate] : askers[channel]) {
       check_interrupt();
-      std::vector<float>& all = sized && kept == Kept::alike ? own : correlations_[c][k];
-      all.resize(windows_);
-      cpu.correlate(about.data(), step_, windows_, patterns[c].data(), std::ssize(patterns[c]), scales.data(),
-                    all.data());
-      if (!sized || k >= candidates_[c].size()) continue;
-      alike_[c][k].resize(windows_);
-      const auto spread = static_cast<float>(searched.spread(static_cast<std::int32_t>(channel)));
-      const QueryChannel of_query{levels[c].mean, levels[c].deviation,
-                                  levels[c].deviation * levels[c].deviation + spread * spread};
-      cpu.weigh(all.data(), means_[channel].data(), deviations.data(), of_query, windows_,
-                alike_[c][k].data());
+      float* const to = correlations_.get() + row * windows_;
+      all.correlate(patterns[c], to);
+      if (sized && candidate) all.weigh(to, patterns[c], alike_.get() + row * windows_);
     }
+    deviations_[channel] = std::move(all).take_deviations();
+    means_[channel] = std::move(all).take_means();
   });
-  if (!sized) alike_ = kept == Kept::alike ? std::move(correlations_) : correlations_;
 }
 
 std::int64_t Correlations::window(std::int64_t offset) const {
   return std::clamp<std::int64_t>((offset + step_ / 2) / step_, 0, windows_ - 1);
 }
 
-std::span<const float> Correlations::of(std::size_t channel, std::int32_t candidate) const {
+std::span<const float> Correlations::row(const float* all, std::size_t channel,
+                                         std::int32_t candidate) const {
   const auto k = std::ranges::find(computed_[channel], candidate) - computed_[channel].begin();
-  return correlations_[channel][k];
+  return {all + (first_[channel] + k) * windows_, static_cast<std::size_t>(windows_)};
+}
+
+std::span<const float> Correlations::of(std::size_t channel, std::int32_t candidate) const {
+  return row(correlations_.get(), channel, candidate);
 }
 
 std::span<const float> Correlations::alike(std::size_t channel, std::int32_t candidate) const {
-  const auto k = std::ranges::find(computed_[channel], candidate) - computed_[channel].begin();
-  return alike_[channel][k];
+  return row(alike_ ? alike_.get() : correlations_.get(), channel, candidate);
 }
 
 double agreement(std::span<const float> likeness) {

@@ -2,22 +2,55 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "search/seen.hpp"
 
 namespace warploom::search {
 
+/// A channel of a query, as it is correlated.
+struct CorrelatedPattern {
+  std::vector<float> samples;  ///< normalised, up to whole parts
+  float mean, deviation;
+  explicit CorrelatedPattern(std::span<const float> channel);
+};
+
+/// Every step-th window of a recording's channel, as patterns of its length are correlated with it.
+class ChannelWindows {
+ public:
+  ChannelWindows(const Searched& searched, std::int32_t channel, std::int64_t step, std::int64_t windows);
+  ChannelWindows(const ChannelWindows&) = delete;
+  std::int64_t count() const { return std::ssize(means_); }
+  /// [count()] 0 where the window is constant or misses a sample.
+  void correlate(const CorrelatedPattern& pattern, float* to) const;
+  /// Correlations over the fourth power of Sizes::factor().
+  void weigh(const float* correlations, const CorrelatedPattern& pattern, float* to) const;
+  /// 0 where it is constant, NaN where a sample is missing.
+  std::vector<float> take_deviations() && { return std::move(deviations_); }
+  /// 0 where a sample is missing.
+  std::vector<float> take_means() && { return std::move(means_); }
+
+ private:
+  std::int64_t step_;
+  double spread_;
+  std::vector<float> about_;                                // the channel about its mean
+  std::vector<float> scales_, deviations_, there_, means_;  // there: deviations, 0 of missing windows
+};
+
+/// Whether sizes and levels of windows are compared: of several channels, where windows are normalised.
+bool are_sized(const Searched& searched, const Query& query);
+
 /// Correlations of each channel of a query with the windows of all channels in which it may be found, and
 /// with the axes of its sensor: what readings are fitted by. Of every step-th window; a thirty-second of the
 /// query.
 class Correlations {
  public:
-  enum class Kept { all, alike };  ///< whether of() and more than candidates() are asked for, too
   /// @param step  [samples]; 0: a thirty-second of the query
   Correlations(const Searched& searched, const Query& query, const FindOptions& options,
-               std::int64_t step = 0, Kept kept = Kept::all);
+               std::int64_t step = 0);
 
   std::int64_t step() const { return step_; }  ///< [samples]
   std::int64_t windows() const { return windows_; }
@@ -48,9 +81,13 @@ class Correlations {
  private:
   const Searched& searched_;
   std::int64_t step_, windows_;
-  std::vector<std::vector<std::int32_t>> candidates_, computed_;       // [query channels]
-  std::vector<std::vector<std::vector<float>>> correlations_, alike_;  // [query channels][computed][windows]
-  std::vector<std::vector<float>> deviations_, means_;                 // [channels][windows]
+  std::span<const float> row(const float* all, std::size_t channel, std::int32_t candidate) const;
+
+  std::vector<std::vector<std::int32_t>> candidates_, computed_;  // [query channels]
+  std::vector<std::int64_t> first_;  // [query channels] row of the first computed
+  // [rows][windows]; alike: none where it is the same, and nothing where no candidate is
+  std::unique_ptr<float[]> correlations_, alike_;
+  std::vector<std::vector<float>> deviations_, means_;  // [channels][windows]
 };
 
 /// Windows of the largest values, more than `exclusion` windows apart, largest first; none whose value is not

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <queue>
+#include <type_traits>
 #include <utility>
 
 #include "warploom/core/error.hpp"
@@ -50,11 +51,24 @@ class Graph {
     // A path's length, and so every number below, is a sum of at most 2 (lefts + rights) distances.
     const int sums = std::bit_width(static_cast<std::uint32_t>(lefts_ + rights_)) + 1;
     const int unit = largest > 0 ? std::ilogb(largest) + 1 + sums - 53 : 0;
+    constexpr int kScalable = 1000;  // whose powers of two, and their inverses, are normal numbers
+    const bool scalable = std::abs(unit) < kScalable;
+    const double to_units = std::ldexp(1.0, scalable ? -unit : 0), of_units = 1 / to_units;
+    std::int64_t most_covered = 0;
     for (Edge& edge : edges_) {
       double& distance = edge.worth.distance;
-      distance = std::ldexp(std::nearbyint(std::ldexp(distance, -unit)), unit);
+      const double units = std::nearbyint(scalable ? distance * to_units : std::ldexp(distance, -unit));
+      distance = scalable ? units * of_units : std::ldexp(units, unit);
+      numbers_.push_back(static_cast<std::uint64_t>(units));
+      most_covered = std::max(most_covered, edge.worth.coverage);
       ++first_[edge.left + 1];
     }
+    // Sums of coverages, beside those of units, which are less than 2^53.
+    if (most_covered < kMostCovered && 2 * most_covered * (lefts_ + rights_) < kMostCovered)
+      for (std::size_t e = 0; e < edges_.size(); ++e)
+        numbers_[e] = (static_cast<std::uint64_t>(edges_[e].worth.coverage) << kUnits) - numbers_[e];
+    else
+      numbers_.clear();
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
     by_left_.resize(edges_.size());
     std::vector<std::int32_t> next = first_;
@@ -72,10 +86,55 @@ class Graph {
 
   /// The best matching with all edges that are required and none that is forbidden.
   /// @param prices  if not null: the potentials of right vertices
-  Matching best(std::span<const Rule> rules, std::vector<Worth>* prices = nullptr) const;
+  Matching best(std::span<const Rule> rules, std::vector<Worth>* prices = nullptr) const {
+    if (prices == nullptr && !numbers_.empty()) return best_by<Number>(rules, nullptr);
+    return best_by<Worth>(rules, prices);
+  }
 
  private:
+  static constexpr int kUnits = 54;                     // bits of a distance
+  static constexpr std::int64_t kMostCovered = 1 << 9;  // all that is left
+  /// A worth as one number, which compares as it does. On the way to a sum that fits it may not: so unsigned.
+  struct Number {
+    std::uint64_t value = 0;
+    Number& operator+=(const Number& other) {
+      value += other.value;
+      return *this;
+    }
+    friend Number operator+(Number a, const Number& b) { return a += b; }
+    friend Number operator-(const Number& a, const Number& b) { return {a.value - b.value}; }
+    friend bool better(const Number& a, const Number& b) {
+      return static_cast<std::int64_t>(a.value) > static_cast<std::int64_t>(b.value);
+    }
+  };
+  static constexpr std::int32_t kNone = -1;
+  template <class Value>
+  struct Column {
+    std::int32_t mate = kNone;      ///< left vertex
+    std::int32_t edge = kNone;      ///< to it; none in a column of staying alone
+    std::int32_t previous = kNone;  ///< left vertex it was reached from
+    std::int32_t via = kNone;       ///< by this edge
+    Value potential, slack;         ///< slack: of the path to it
+    bool reached = false, settled = false, taken = false;
+  };
+  template <class Value>
+  struct Left {
+    Value potential;
+    std::int32_t column = kNone;
+    bool taken = false;
+  };
+  template <class Value>
+  Value value(std::int32_t e) const {
+    if constexpr (std::is_same_v<Value, Worth>)
+      return edge(e).worth;
+    else
+      return {numbers_[e]};
+  }
+  template <class Value>
+  Matching best_by(std::span<const Rule> rules, std::vector<Worth>* prices) const;
+
   std::vector<Edge> edges_;
+  std::vector<std::uint64_t> numbers_;  // [edges] if their sums fit into one
   std::int32_t lefts_ = 0, rights_ = 0;
   std::vector<std::int32_t> by_left_,
       first_;  // edges of left vertex l: by_left_[first_[l]] and on to first_[l + 1]
@@ -87,23 +146,10 @@ class Graph {
 /// Adds left vertices one by one by a best augmenting path. Column rights_ + l stands for "l stays alone",
 /// worth nothing. Potentials keep slack(l, r) = left[l] + right[r] - worth(l, r) no less than zero, and zero
 /// on the matching; "less" is "the other is better", as Worth is an ordered group.
-Matching Graph::best(std::span<const Rule> rules, std::vector<Worth>* prices) const {
-  constexpr std::int32_t kNone = -1;
-  struct Column {
-    std::int32_t mate = kNone;      ///< left vertex
-    std::int32_t edge = kNone;      ///< to it; none in a column of staying alone
-    std::int32_t previous = kNone;  ///< left vertex it was reached from
-    std::int32_t via = kNone;       ///< by this edge
-    Worth potential, slack;         ///< slack: of the path to it
-    bool reached = false, settled = false, taken = false;
-  };
-  struct Left {
-    Worth potential;
-    std::int32_t column = kNone;
-    bool taken = false;
-  };
-  std::vector<Column> column(rights_ + lefts_);
-  std::vector<Left> left(lefts_);
+template <class Value>
+Matching Graph::best_by(std::span<const Rule> rules, std::vector<Worth>* prices) const {
+  std::vector<Column<Value>> column(rights_ + lefts_);
+  std::vector<Left<Value>> left(lefts_);
   Matching matching;
   for (std::int32_t e = 0; e < edges(); ++e)
     if (rules[e] == Rule::required) {
@@ -118,22 +164,22 @@ Matching Graph::best(std::span<const Rule> rules, std::vector<Worth>* prices) co
     reached.clear();
     // The least potential that leaves no slack below zero.
     for (std::int32_t e : at_left(start)) {
-      const Worth least = edge(e).worth - column[edge(e).right].potential;
+      const Value least = value<Value>(e) - column[edge(e).right].potential;
       if (rules[e] == Rule::free && !column[edge(e).right].taken && better(least, left[start].potential))
         left[start].potential = least;
     }
     std::int32_t here = start, end = kNone;
-    Worth so_far;  // slack of the path to `here`
+    Value so_far;  // slack of the path to `here`
     while (true) {
-      const auto reach = [&](std::int32_t to, const Worth& worth, std::int32_t via) {
-        Column& c = column[to];
-        const Worth slack = so_far + left[here].potential + c.potential - worth;
+      const auto reach = [&](std::int32_t to, const Value& worth, std::int32_t via) {
+        Column<Value>& c = column[to];
+        const Value slack = so_far + left[here].potential + c.potential - worth;
         if (c.settled || (c.reached && !better(c.slack, slack))) return;
         if (!c.reached) reached.push_back(to);
         c.slack = slack, c.previous = here, c.via = via, c.reached = true;
       };
       for (std::int32_t e : at_left(here))
-        if (rules[e] == Rule::free && !column[edge(e).right].taken) reach(edge(e).right, edge(e).worth, e);
+        if (rules[e] == Rule::free && !column[edge(e).right].taken) reach(edge(e).right, value<Value>(e), e);
       reach(rights_ + here, {}, kNone);
       end = kNone;
       for (std::int32_t c : reached)
@@ -146,7 +192,7 @@ Matching Graph::best(std::span<const Rule> rules, std::vector<Worth>* prices) co
     left[start].potential = left[start].potential - so_far;
     for (std::int32_t c : reached) {
       if (!column[c].settled) continue;
-      const Worth change = so_far - column[c].slack;
+      const Value change = so_far - column[c].slack;
       column[c].potential += change;
       if (c != end) left[column[c].mate].potential = left[column[c].mate].potential - change;
     }
@@ -155,13 +201,14 @@ Matching Graph::best(std::span<const Rule> rules, std::vector<Worth>* prices) co
       c = std::exchange(left[column[c].mate].column, c);
     }
   }
-  for (const Column& c : column)
+  for (const Column<Value>& c : column)
     if (c.edge != kNone) matching.push_back(c.edge);
   std::sort(matching.begin(), matching.end());
-  if (prices != nullptr) {
-    prices->clear();
-    for (std::int32_t right = 0; right < rights_; ++right) prices->push_back(column[right].potential);
-  }
+  if constexpr (std::is_same_v<Value, Worth>)
+    if (prices != nullptr) {
+      prices->clear();
+      for (std::int32_t right = 0; right < rights_; ++right) prices->push_back(column[right].potential);
+    }
   return matching;
 }
 

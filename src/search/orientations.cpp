@@ -72,44 +72,6 @@ std::pair<Matrix3, double> rotation_between(const Matrix3& m) {
           n[best][best]};
 }
 
-/// rotation_between().second: the largest root of the characteristic polynomial, by Newton's steps from above
-/// (D. L. Theobald, Acta Crystallographica A 61, 2005).
-double likeness_between(const Matrix3& m) {
-  double squares = 0, fourth = 0;
-  for (const double x : m) squares += x * x;
-  for (int a = 0; a < 3; ++a)
-    for (int b = 0; b < 3; ++b) {
-      const double x = m[a] * m[b] + m[3 + a] * m[3 + b] + m[6 + a] * m[6 + b];
-      fourth += x * x;
-    }
-  const double determinant = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
-                             m[2] * (m[3] * m[7] - m[4] * m[6]);
-  const double c2 = -2 * squares, c1 = -8 * determinant, c0 = 2 * fourth - squares * squares;
-  // Of singular values a, b, c the root is a + b + c, c with the determinant's sign, and the square of ab +
-  // bc + ca is (squares^2 - fourth) / 2 + 2 determinant * root. So this is no less than the root, and near
-  // it: from the root of 3 squares steps are many where one axis says nearly all.
-  const double pairs = std::max(0.0, (squares * squares - fourth) / 2);
-  double root =
-      std::sqrt(squares + 2 * std::sqrt(pairs + 2 * std::max(0.0, determinant) * std::sqrt(3 * squares)));
-  constexpr int kMost = 40;
-  for (int step = 0; step < kMost; ++step) {
-    const double value = ((root * root + c2) * root + c1) * root + c0;
-    const double slope = (4 * root * root + 2 * c2) * root + c1;
-    if (!(slope > 0) || value < 1e-6 * slope * root) break;
-    root -= value / slope;
-  }
-  return root;
-}
-
-/// The third power of Sizes::factor() of a sensor's axes together. @param deviation, mean  squares of them,
-/// of query and window; @param wander  of the deviation of the recording
-double cube_of_sizes(double deviation, double mean, double there, double mean_there, double wander) {
-  if (deviation == 0) return 1;
-  const double u = std::sqrt(deviation / there), away = std::sqrt(mean) - std::sqrt(mean_there);
-  const double size = (u + 1 / u) / 2, level = 1 + away * away / (deviation + there + wander);
-  return size * std::sqrt(size) * std::sqrt(level) * std::sqrt(std::sqrt(level));
-}
-
 }  // namespace
 
 Orientations::Orientations(const Correlations& correlations, const Query& query,
@@ -144,22 +106,23 @@ Orientations::Orientations(const Correlations& correlations, const Query& query,
     }
     const double size = std::sqrt(squares + mean + wander);
     for (double& x : sensor.level) x *= size > 0 ? kLevels / size : 0;
-    for (std::int64_t w = 0; w < correlations.windows(); ++w) {
-      float sum = 0;
-      for (const std::vector<float>& axis : sensor.axes) sum += axis[w] * axis[w];
-      const float scale = sum > 0 ? 1 / std::sqrt(sum) : 0;  // 0: a sample is missing, or all are constant
-      if (scale == 0) {
-        for (std::vector<float>& axis : sensor.axes) axis[w] = 0;
-        continue;
-      }
-      float level = 0;
-      for (const std::int32_t channel : sensor.channels)
-        level += correlations.means(channel)[w] * correlations.means(channel)[w];
-      const auto weight = static_cast<float>(1 / cube_of_sizes(squares, mean, sum, level, wander));
-      const float of_level = weight / static_cast<float>(std::sqrt(sum + level + wander));
+    const std::int64_t windows = correlations.windows();
+    std::vector<float> sums(windows), of_means(windows), weights(windows), of_levels(windows);
+    std::array<std::span<const float>, 3> means;
+    for (int a = 0; a < 3; ++a) means[a] = correlations.means(sensor.channels[a]);
+    for (std::int64_t w = 0; w < windows; ++w) {
+      for (const std::vector<float>& axis : sensor.axes) sums[w] += axis[w] * axis[w];
+      for (const std::span<const float> of_axis : means) of_means[w] += of_axis[w] * of_axis[w];
+    }
+    WARPLOOM_PICK(cpu_correlations)
+        ->weigh_sensor(sums.data(), of_means.data(), {squares, mean, wander}, windows, weights.data(),
+                       of_levels.data());
+    for (std::int64_t w = 0; w < windows; ++w) {
+      // 0: a sample is missing, or all are constant
+      const float scale = sums[w] > 0 ? 1 / std::sqrt(sums[w]) : 0;
       for (int a = 0; a < 3; ++a) {
-        sensor.axes[a][w] *= scale * weight;
-        sensor.levels[a][w] = of_level * correlations.means(sensor.channels[a])[w];
+        sensor.axes[a][w] = scale == 0 ? 0 : sensor.axes[a][w] * (scale * weights[w]);
+        sensor.levels[a][w] = scale == 0 ? 0 : of_levels[w] * means[a][w];
       }
     }
   }
@@ -195,33 +158,41 @@ std::vector<std::array<double, 9>> Orientations::fit(std::span<const std::int64_
 }
 
 std::vector<float> Orientations::likeness(const std::vector<Matrix>& turns) const {
-  std::vector<float> sum(correlations_.windows(), 0.F);
-  const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
+  std::vector<CorrelatedAxis> axes;
+  const auto count = static_cast<double>(sensors_.size());
   for (std::size_t s = 0; s < sensors_.size(); ++s)
     for (int y = 0; y < 3; ++y) {
+      const Sensor& sensor = sensors_[s];
       double level = 0;
-      for (int x = 0; x < 3; ++x) level += turns[s][3 * y + x] * sensors_[s].level[x];
-      cpu.add(static_cast<float>(level / static_cast<double>(sensors_.size())), sensors_[s].levels[y].data(),
-              std::ssize(sum), sum.data());
+      for (int x = 0; x < 3; ++x) level += turns[s][3 * y + x] * sensor.level[x];
+      CorrelatedAxis& axis = axes.emplace_back();
+      axis.level = sensor.levels[y].data();
+      axis.level_factor = static_cast<float>(level / count);
+      axis.weight = sensor.axes[y].data();
       for (int x = 0; x < 3; ++x) {
-        const Sensor& sensor = sensors_[s];
-        const std::span<const float> all = sensor.correlations[3 * x + y];
-        const std::vector<float>& axis = sensor.axes[y];
-        const auto weight = static_cast<float>(turns[s][3 * y + x] * sensor.deviations[x] /
-                                               static_cast<double>(sensors_.size()));
-        cpu.add_weighted(weight, axis.data(), all.data(), std::ssize(sum), sum.data());
+        axis.from[x] = sensor.correlations[3 * x + y].data();
+        axis.factor[x] = static_cast<float>(turns[s][3 * y + x] * sensor.deviations[x] / count);
       }
     }
+  std::vector<float> sum(correlations_.windows());
+  WARPLOOM_PICK(cpu_correlations)->add_axes(axes.data(), std::ssize(axes), std::ssize(sum), sum.data());
   return sum;
 }
 
 std::vector<std::int64_t> Orientations::places(std::int64_t count, std::int64_t exclusion) const {
   std::vector<float> most_like(correlations_.windows(), 0.F);
-  for (const Sensor& sensor : sensors_)
-    for (std::size_t w = 0; w < most_like.size(); ++w) {
-      if (w % 4096 == 0) check_interrupt();
-      most_like[w] += static_cast<float>(likeness_between(covariance(sensor, static_cast<std::int64_t>(w))));
+  for (const Sensor& sensor : sensors_) {
+    check_interrupt();
+    CorrelatedSensor of{};
+    for (int a = 0; a < 3; ++a) {
+      of.axes[a] = sensor.axes[a].data();
+      of.levels[a] = sensor.levels[a].data();
+      of.deviations[a] = sensor.deviations[a];
+      of.level[a] = sensor.level[a];
     }
+    for (int k = 0; k < 9; ++k) of.correlations[k] = sensor.correlations[k].data();
+    WARPLOOM_PICK(cpu_correlations)->add_best_turns(of, std::ssize(most_like), most_like.data());
+  }
   const std::int64_t zone = exclusion / correlations_.step();
   const std::vector<std::int64_t> seeds = largest_of(std::move(most_like), count, zone);
   std::vector<std::int64_t> offsets = agreed(

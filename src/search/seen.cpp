@@ -29,12 +29,10 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kBounded = std::int64_t{1} << 25;
 
 /// Of a length whose moments are not kept.
-LaneWindow window_of(std::span<const float> samples) {
-  const Moments all = moments(samples, Normalization::z);
+LaneWindow window_of(const float* samples, const Moments& all) {
   const auto mean = static_cast<float>(all.mean);
   const bool whole = std::isfinite(all.mean);
-  return {samples.data(), mean, static_cast<float>(all.mean - mean),
-          whole ? static_cast<float>(all.scale) : kNaN};
+  return {samples, mean, static_cast<float>(all.mean - mean), whole ? static_cast<float>(all.scale) : kNaN};
 }
 
 double middle_of(std::vector<double> values) {
@@ -80,15 +78,24 @@ Searched::Searched(Index& index) : index_(index), spreads_(index.signal().size()
 }
 
 Searched::Searched(Index& index, std::int64_t length) : Searched(index) {
-  const Signal& signal = index.signal();
   length_ = length;
+  find_moments();
+}
+
+Searched::Searched(const Searched& other, std::int64_t length)
+    : index_(other.index_), length_(length), spreads_(other.spreads_) {
+  find_moments();
+}
+
+void Searched::find_moments() {
+  const Signal& signal = index_.signal();
   for (std::size_t c = 0; c < signal.size(); ++c)
-    moments_.push_back(index.keep_moments(static_cast<std::int32_t>(c), length));
+    moments_.push_back(index_.keep_moments(static_cast<std::int32_t>(c), length_));
   own_.resize(signal.size());
   parallel_for(std::ssize(signal), [&](std::int64_t c) {
     check_interrupt();
     if (moments_[c] != nullptr) return;
-    own_[c] = window_moments(signal[c], length, 0, std::ssize(signal[c]) - length + 1);
+    own_[c] = window_moments(signal[c], length_, 0, std::ssize(signal[c]) - length_ + 1);
     pad(own_[c]);
     moments_[c] = &own_[c];
   });
@@ -133,12 +140,33 @@ Seen::Seen(const Searched& searched, const Query& query, const Reading& reading,
   patterns_ = joint_patterns(query_, in_place_, std::ssize(signal_), index.normalization());
 }
 
-LaneWindow Seen::window(std::int32_t channel, std::int64_t length, std::int64_t offset) const {
+std::vector<LaneWindow> Seen::windows(std::int32_t channel, std::int64_t length,
+                                      std::span<const std::int64_t> offsets) const {
+  const bool normalised = searched_.index().normalization() == Normalization::z;
+  const bool kept = length == searched_.length();
+  const std::int64_t last = samples_of_signal() - length;
   const auto [recorded, later] = recorded_[channel];
-  LaneWindow there = length == searched_.length() ? searched_.window(recorded, offset + later)
-                                                  : window_of(signal_[channel].subspan(offset, length));
-  there.begin = signal_[channel].data() + offset;
-  return there;
+  const float* const samples = signal_[channel].data();
+  std::vector<LaneWindow> all;
+  std::vector<const float*> others;
+  for (const std::int64_t offset : offsets) {
+    LaneWindow& one = all.emplace_back(samples, 0.F, 0.F, kNaN);
+    if (offset < 0 || offset > last) continue;
+    if (kept)
+      one = searched_.window(recorded, offset + later);
+    else
+      others.push_back(samples + offset);
+    one.begin = samples + offset;
+  }
+  if (!kept) {
+    const std::vector<Moments> of = moments_of_each(others, length);
+    for (std::size_t k = 0, next = 0; k < offsets.size(); ++k)
+      if (offsets[k] >= 0 && offsets[k] <= last) all[k] = window_of(others[next], of[next]), ++next;
+  }
+  if (!normalised)
+    for (LaneWindow& one : all)
+      if (!std::isnan(one.scale)) one = {one.begin, 0, 0, 1};
+  return all;
 }
 
 Sizes Seen::sizes(const JointPattern& pattern, std::size_t channel) const {
@@ -149,25 +177,15 @@ std::vector<float> Seen::together_at(const JointPattern& pattern,
                                      std::span<const std::int64_t> offsets) const {
   if (!apart_) return distances(pattern, offsets);
   const bool sized = searched_.index().normalization() == Normalization::z;
-  const std::int64_t last = samples_of_signal() - pattern.length();
   GeometricMean mean;
-  std::vector<LaneWindow> windows;
   for (std::size_t c = 0; c < pattern.channels.size(); ++c) {
-    windows.clear();
-    for (const std::int64_t offset : offsets) {
-      const bool there = offset >= 0 && offset <= last;
-      LaneWindow& one = windows.emplace_back(signal_[pattern.channels[c]].data(), 0.F, 0.F, kNaN);
-      if (there) one = window(pattern.channels[c], pattern.length(), offset);
-      if (!sized && !std::isnan(one.scale)) one = {one.begin, 0, 0, 1};
-    }
+    const std::vector<LaneWindow> some = windows(pattern.channels[c], pattern.length(), offsets);
     const CpuQuery query(signal_, {{pattern.samples[c]}, {pattern.channels[c]}, pattern.radius},
                          searched_.index().normalization());
     const Sizes of = sizes(pattern, c);
     mean.add(
-        lane_distances(query, std::ssize(offsets), [&](std::int64_t, std::int64_t k) { return windows[k]; }),
-        [&](std::size_t k) {
-          return sized ? of.factor(windows[k].mean, windows[k].rest, windows[k].scale) : 1.F;
-        });
+        lane_distances(query, std::ssize(offsets), [&](std::int64_t, std::int64_t k) { return some[k]; }),
+        [&](std::size_t k) { return sized ? of.factor(some[k].mean, some[k].rest, some[k].scale) : 1.F; });
   }
   return std::move(mean).values();
 }
@@ -265,16 +283,11 @@ std::vector<Nearby> Seen::best(std::int64_t limit) {
 }
 
 std::vector<float> Seen::distances(const JointPattern& pattern, std::span<const std::int64_t> offsets) const {
-  const Normalization normalization = searched_.index().normalization();
-  const CpuQuery query(signal_, pattern, normalization);
-  const std::int64_t last = samples_of_signal() - query.length;
-  return lane_distances(query, std::ssize(offsets), [&](std::int64_t c, std::int64_t k) {
-    const std::int64_t offset = offsets[k];
-    if (offset < 0 || offset > last) return LaneWindow{query.channels[c].recorded.data(), 0, 0, kNaN};
-    LaneWindow there = window(pattern.channels[c], query.length, offset);
-    if (normalization == Normalization::none && !std::isnan(there.scale)) there = {there.begin, 0, 0, 1};
-    return there;
-  });
+  const CpuQuery query(signal_, pattern, searched_.index().normalization());
+  std::vector<std::vector<LaneWindow>> all;
+  for (const std::int32_t channel : pattern.channels) all.push_back(windows(channel, query.length, offsets));
+  return lane_distances(query, std::ssize(offsets),
+                        [&](std::int64_t c, std::int64_t k) { return all[c][k]; });
 }
 
 std::vector<Nearby> Seen::at(std::span<const Nearby> places, std::int64_t around) const {

@@ -39,6 +39,8 @@ class Searched {
   /// Without moments: to be searched, and asked for no single windows.
   explicit Searched(Index& index);
   Searched(Index& index, std::int64_t length);
+  /// Windows of another length.
+  Searched(const Searched& other, std::int64_t length);
   Searched(const Searched&) = delete;
   Index& index() const { return index_; }
   std::int64_t length() const { return length_; }
@@ -55,6 +57,8 @@ class Searched {
   }
 
  private:
+  void find_moments();
+
   Index& index_;
   std::int64_t length_ = 0;
   std::vector<double> spreads_;                // [channels]
@@ -108,8 +112,10 @@ class Seen {
   /// Distances of windows here and there, as many at once as a vector has lanes, whatever device the index is
   /// on: infinite where a window leaves the recording or misses a sample.
   std::vector<float> distances(const JointPattern& pattern, std::span<const std::int64_t> offsets) const;
-  /// That of `length` samples, of a channel of signal_; `offset` is one that there is.
-  LaneWindow window(std::int32_t channel, std::int64_t length, std::int64_t offset) const;
+  /// Those of `length` samples, of a channel of signal_: NaN where one leaves the recording or misses a
+  /// sample.
+  std::vector<LaneWindow> windows(std::int32_t channel, std::int64_t length,
+                                  std::span<const std::int64_t> offsets) const;
   /// What the sizes of a channel's windows say. @param channel  of a pattern's
   Sizes sizes(const JointPattern& pattern, std::size_t channel) const;
   /// The reading's distance there, of channels together.

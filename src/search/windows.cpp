@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/doors.hpp"
+#include "search/cpu_dtw.hpp"
 
 namespace warploom::search {
 namespace {
@@ -16,7 +17,13 @@ double reciprocal_deviation(double mean, double variance) {
   return variance <= least * least ? 0 : 1 / std::sqrt(variance);
 }
 
-void put(WindowMoments& moments, std::int64_t at, double mean, double variance) {
+/// Where moments of windows are put.
+struct Block {
+  float *mean, *rest, *scale;
+  std::int64_t count;
+};
+
+void put(const Block& moments, std::int64_t at, double mean, double variance) {
   moments.mean[at] = static_cast<float>(mean);
   moments.rest[at] = static_cast<float>(mean - static_cast<double>(moments.mean[at]));
   moments.scale[at] = static_cast<float>(reciprocal_deviation(mean, variance));
@@ -64,10 +71,10 @@ class Sums {
   std::int64_t missing_ = 0;
 };
 
-void by_moving(const float* samples, std::int64_t length, WindowMoments& block) {
+void by_moving(const float* samples, std::int64_t length, const Block& block) {
   const auto n = static_cast<double>(length);
   Sums sums;
-  for (std::int64_t t = 0; t < std::ssize(block.mean); ++t) {
+  for (std::int64_t t = 0; t < block.count; ++t) {
     const float* window = samples + t;
     if (t == 0)
       sums.start(window, length);
@@ -82,9 +89,9 @@ void by_moving(const float* samples, std::int64_t length, WindowMoments& block) 
 /// A window's sums as differences of sums from the block's begin on: faster.
 /// @return false where a sample is missing, or digits are lost
 bool by_differences(const float* samples, std::int64_t length, std::vector<double>& memory,
-                    WindowMoments& block) {
+                    const Block& block) {
   const double n = static_cast<double>(length), part = 1 / n;
-  const std::int64_t windows = std::ssize(block.mean), count = windows + length - 1;
+  const std::int64_t windows = block.count, count = windows + length - 1;
   memory.resize(static_cast<std::size_t>(2 * (count + 1)));
   double *sums = memory.data(), *squares = sums + count + 1;
   double shift = 0, sum = 0, square = 0;
@@ -117,20 +124,30 @@ WindowMoments window_moments(std::span<const float> channel, std::int64_t length
                              std::int64_t count) {
   const auto moments_of = [](std::int64_t windows) {
     const auto size = static_cast<std::size_t>(windows);
-    return WindowMoments{std::vector<float>(size), std::vector<float>(size), std::vector<float>(size)};
+    WindowMoments all;
+    for (auto part : {&WindowMoments::mean, &WindowMoments::rest, &WindowMoments::scale}) {
+      (all.*part).reserve(size + kMostLanes);  // pad()
+      (all.*part).resize(size);
+    }
+    return all;
   };
-  WindowMoments all = moments_of(count);
+  WindowMoments all = moments_of(count), part_of_block;
   std::vector<double> memory;
   for (std::int64_t t = first; t < first + count;) {
     const std::int64_t begin = t / kMomentsBlock * kMomentsBlock;
     const std::int64_t end = std::min(begin + kMomentsBlock, std::ssize(channel) - length + 1);
-    WindowMoments block = moments_of(end - begin);
+    const std::int64_t next = std::min(end, first + count);
+    const bool whole = begin == t && next == end;
+    if (!whole) part_of_block = moments_of(end - begin);
+    WindowMoments& to = whole ? all : part_of_block;
+    const std::int64_t at = whole ? t - first : 0;
+    const Block block{to.mean.data() + at, to.rest.data() + at, to.scale.data() + at, end - begin};
     if (!by_differences(channel.data() + begin, length, memory, block))
       by_moving(channel.data() + begin, length, block);
-    const std::int64_t next = std::min(end, first + count);
-    for (auto part : {&WindowMoments::mean, &WindowMoments::rest, &WindowMoments::scale})
-      std::copy((block.*part).begin() + (t - begin), (block.*part).begin() + (next - begin),
-                (all.*part).begin() + (t - first));
+    if (!whole)
+      for (auto part : {&WindowMoments::mean, &WindowMoments::rest, &WindowMoments::scale})
+        std::copy((part_of_block.*part).begin() + (t - begin), (part_of_block.*part).begin() + (next - begin),
+                  (all.*part).begin() + (t - first));
     t = next;
   }
   return all;
@@ -151,6 +168,26 @@ Moments moments(std::span<const float> samples, Normalization normalization) {
   mean /= n;
   for (const float x : samples) squares += (x - mean) * (x - mean);
   return {mean, reciprocal_deviation(mean, squares / n)};
+}
+
+std::vector<Moments> moments_of_each(std::span<const float* const> windows, std::int64_t length) {
+  constexpr std::size_t kSome = 4;
+  const auto n = static_cast<double>(length);
+  std::vector<Moments> all;
+  all.reserve(windows.size());
+  for (std::size_t first = 0; first < windows.size(); first += kSome) {
+    const float* begin[kSome];
+    for (std::size_t k = 0; k < kSome; ++k) begin[k] = windows[std::min(first + k, windows.size() - 1)];
+    double mean[kSome] = {}, squares[kSome] = {};
+    for (std::int64_t j = 0; j < length; ++j)
+      for (std::size_t k = 0; k < kSome; ++k) mean[k] += begin[k][j];
+    for (double& of : mean) of /= n;
+    for (std::int64_t j = 0; j < length; ++j)
+      for (std::size_t k = 0; k < kSome; ++k) squares[k] += (begin[k][j] - mean[k]) * (begin[k][j] - mean[k]);
+    for (std::size_t k = 0; k < std::min(kSome, windows.size() - first); ++k)
+      all.push_back({mean[k], reciprocal_deviation(mean[k], squares[k] / n)});
+  }
+  return all;
 }
 
 std::vector<float> normalised(std::span<const float> samples) {

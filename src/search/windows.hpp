@@ -42,6 +42,10 @@ void check(Warping warping);
 /// In two passes. Of finite samples, at least one; without normalisation 0 and 1.
 Moments moments(std::span<const float> samples, Normalization normalization);
 
+/// The same of windows of one length, z, to the last bit; NaN where a sample is missing. Several at once: a
+/// sum is a chain of additions.
+std::vector<Moments> moments_of_each(std::span<const float* const> windows, std::int64_t length);
+
 /// A pattern as it is compared: normalised in double precision; all zeros if it is constant.
 std::vector<float> normalised(std::span<const float> samples);
 

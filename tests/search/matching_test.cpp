@@ -63,6 +63,20 @@ TEST(Matching, BestIsTheBestOfAll) {
   }
 }
 
+TEST(Matching, ThatWithPricesIsTheSame) {
+  // Prices are found with pairs of numbers; without them a pair is one number, where coverages are few.
+  Random random(3);
+  for (int k = 0; k < 3000; ++k) {
+    std::vector<Edge> edges = graph(random, 20);
+    if (k % 3 == 0)
+      for (Edge& edge : edges) edge.worth.distance *= 1e-310;
+    if (k % 4 == 0)
+      for (Edge& edge : edges) edge.worth.coverage *= 100;
+    std::vector<Worth> prices;
+    ASSERT_EQ(best_matching(edges), best_matching(edges, &prices)) << "graph " << k;
+  }
+}
+
 TEST(Matching, BestOnesAreTheFirstOfAllSorted) {
   Random random(3);
   for (int k = 0; k < 3'000; ++k) {

@@ -113,6 +113,26 @@ TEST(WindowMoments, DoNotDependOnWhichWindowsAreAskedFor) {
   }
 }
 
+TEST(Moments, OfSeveralWindowsAreThoseOfEach) {
+  std::vector<float> samples;
+  for (int t = 0; t < 90; ++t) samples.push_back(static_cast<float>(1000 + std::sin(0.7 * t) + 0.01 * t));
+  std::fill(samples.begin() + 30, samples.begin() + 60, 5.F);
+  samples[80] = std::numeric_limits<float>::quiet_NaN();
+  constexpr std::int64_t kLength = 21;
+  std::vector<const float*> windows;
+  for (std::int64_t t = 0; t + kLength <= std::ssize(samples); t += 3) windows.push_back(samples.data() + t);
+  const std::vector<Moments> all = moments_of_each(windows, kLength);
+  ASSERT_EQ(all.size(), windows.size());
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const Moments one = moments(std::span(windows[k], kLength), Normalization::z);
+    EXPECT_EQ(std::isnan(all[k].mean), std::isnan(one.mean)) << k;
+    if (std::isnan(one.mean)) continue;
+    EXPECT_EQ(all[k].mean, one.mean) << k;
+    EXPECT_EQ(all[k].scale, one.scale) << k;
+  }
+  EXPECT_TRUE(moments_of_each({}, kLength).empty());
+}
+
 TEST(Normalised, HasMeanZeroAndDeviationOne) {
   std::vector<float> samples = random_walk(500, 9);
   for (float& x : samples) x += 1000;
