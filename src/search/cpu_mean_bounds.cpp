@@ -22,6 +22,22 @@ inline Vector logarithm(const Vector& x) {
          ((((-0.0800109F * m + 0.6355112F) * m - 2.0994023F) * m + 4.0496169F) * m - 2.5056147F);
 }
 
+/// 2^x, less at most a ten-thousandth: 0 below 2^-120, infinite of infinity.
+inline Vector least_power(const Vector& x) {
+  constexpr float kLeast = -120, kMost = 120;
+  const Vector bounded = greater(lesser(x, all(kMost)), all(kLeast));
+  const Mask whole = __builtin_convertvector(bounded + 128.F, Mask) - 128;  // rounded down
+  const Vector rest = bounded - __builtin_convertvector(whole, Vector);
+  const Mask exponent = (whole + 127) << 23;
+  Vector power;
+  __builtin_memcpy(&power, &exponent, sizeof power);
+  // A polynomial for 2^[0, 1], within 5e-6 of it.
+  const Vector of_rest =
+      1.0000035F + rest * (0.6929729F + rest * (0.24160436F + rest * (0.051744998F + rest * 0.013670309F)));
+  const Vector least = power * (of_rest - 2e-5F);
+  return x < kLeast ? Vector{} : x < kMost ? least : all(kInfinity);
+}
+
 /// What is never more than the mean over samples of the squares of differences, of windows side by side.
 template <class Load>
 Vector least_squares(const MeanEnvelope& query, const Normalizer& normalized, const Load& sample) {
@@ -41,7 +57,7 @@ Vector least_squares(const MeanEnvelope& query, const Normalizer& normalized, co
 }
 
 void logarithms(const MeanEnvelope& query, const float* samples, std::int64_t present,
-                const LaneMoments& moments, std::int64_t count, float* to) {
+                const LaneMoments& moments, std::int64_t count, float* to, float* sum) {
   constexpr float kLargestRatio = 1e4F, kFarthest = 1e9F, kLargestSize = 1024.F * 1024.F;
   for (std::int64_t w = 0; w < count; w += kLanes) {
     const Vector scale = load(moments.scale + w);
@@ -65,13 +81,27 @@ void logarithms(const MeanEnvelope& query, const float* samples, std::int64_t pr
     const Vector size = lesser((1 + uu) * (1 + uu) / (4 * uu), all(kLargestSize));
     const Vector levels = 1 + away * away * uu / (query.squares * uu + 1);
     const Vector least = logarithm(squares * squares) + logarithm(size * levels) - kSurely;
-    store(to + w, scale == scale ? squares > kNearest ? least : all(kNothing) : all(kInfinity));
+    const Vector bound = scale == scale ? squares > kNearest ? least : all(kNothing) : all(kInfinity);
+    store(to + w, bound);
+    store(sum + w, load(sum + w) + bound);
   }
+}
+
+void put_in(const float* distances, const float* before, float share, float* sum, float* keys) {
+  constexpr float kLeast = 1e-7F, kRounding = 2e-3F;  // of a sum of logarithms
+  const Vector distance = lesser(greater(load(distances), all(kLeast)), all(1e30F)), key = load(keys);
+  const Vector logarithms = load(sum) + (4 * logarithm(distance) - load(before) - kRounding);
+  store(sum, logarithms);
+  store(keys, key < kInfinity ? greater(key, least_power(share * logarithms)) : key);
+}
+
+void powers(const float* logarithms, float share, std::int64_t count, float* to) {
+  for (std::int64_t w = 0; w < count; w += kLanes) store(to + w, least_power(share * load(logarithms + w)));
 }
 
 }  // namespace
 
 extern const CpuMeanBounds cpu_mean_bounds;
-const CpuMeanBounds cpu_mean_bounds = {logarithms};
+const CpuMeanBounds cpu_mean_bounds = {logarithms, put_in, powers};
 
 }  // namespace warploom::search::WARPLOOM_INSTRUCTION_SET

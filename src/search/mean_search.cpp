@@ -19,10 +19,12 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kChunk = 1024;  // [windows] that a thread looks at
-constexpr float kRounding = 1e-3F;     // of sums of logarithms
 
 /// Of base 2, of the fourth power.
 float octaves_of(float distance) { return 4 * std::log2(std::max(1e-7F, distance)); }
+
+/// The distance of a sum of such logarithms is two to the power of this times it.
+float share_of(std::size_t channels) { return 1 / static_cast<float>(4 * channels); }
 
 /// Up to whole vectors.
 std::size_t padded(std::int64_t count) {
@@ -73,11 +75,11 @@ class Channel {
 
   const CpuQuery& query() const { return query_; }
 
-  /// Lower bounds of logarithms; `to` goes on to a whole vector.
-  void bounds(std::int64_t first, std::int64_t count, float* to) const {
+  /// Lower bounds of logarithms, added to `sum`; it and `to` go on to a whole vector.
+  void bounds(std::int64_t first, std::int64_t count, float* to, float* sum) const {
     WARPLOOM_PICK(cpu_mean_bounds)
         ->logarithms(envelope_, looked_at_.data() + first, std::ssize(looked_at_) - first, of_window(first),
-                     count, to);
+                     count, to, sum);
   }
   /// Distances, times factors, of at most as many windows as lanes.
   void compare(DtwBatch& batch, std::int64_t first, std::int64_t count, float* to) const {
@@ -197,24 +199,20 @@ class Groups {
   std::size_t size(std::int64_t group) const {
     return static_cast<std::size_t>(std::min(lanes_, windows_ - group * lanes_));
   }
-  float distance_of(float logarithms) const {
-    return std::exp2(logarithms / static_cast<float>(4 * channels_.size()));
-  }
   void compare(std::int64_t group, DtwBatch& batch) {
     const std::int64_t first = group * lanes_;
     const std::size_t c = order_[done_[group]++], count = size(group);
     float* const of_channel = of_channels_[c].data() + first;
     float before[kMostLanes];
-    std::copy_n(of_channel, count, before);
+    std::copy_n(of_channel, lanes_, before);
     channels_[c].compare(batch, first, static_cast<std::int64_t>(count), of_channel);
-    const std::span<float> all = keys(group);
     if (!known(group)) {
-      for (std::size_t k = 0; k < count; ++k) {
-        logarithms_[first + k] += octaves_of(of_channel[k]) - before[k] - kRounding;
-        if (all[k] < kInfinity) all[k] = std::max(all[k], distance_of(logarithms_[first + k]));
-      }
+      WARPLOOM_PICK(cpu_mean_bounds)
+          ->put_in(of_channel, before, share_of(channels_.size()), logarithms_.data() + first,
+                   keys_.data() + first);
       return;
     }
+    const std::span<float> all = keys(group);
     GeometricMean mean;
     for (const std::vector<float>& channel : of_channels_)
       mean.add(std::span(channel).subspan(first, count), [](std::size_t) { return 1.F; });
@@ -230,11 +228,9 @@ class Groups {
       const std::int64_t begin = k * kChunk, some = std::min(kChunk, windows_ - begin);
       float* const sum = logarithms_.data() + begin;
       for (std::size_t c = 0; c < channels_.size(); ++c) {
-        float* const to = of_channels_[c].data() + begin;
-        channels_[c].bounds(begin, some, to);
-        for (std::int64_t w = 0; w < some; ++w) sum[w] += to[w];
+        channels_[c].bounds(begin, some, of_channels_[c].data() + begin, sum);
       }
-      for (std::int64_t w = 0; w < some; ++w) keys_[begin + w] = distance_of(sum[w]);
+      WARPLOOM_PICK(cpu_mean_bounds)->powers(sum, share_of(channels_.size()), some, keys_.data() + begin);
     });
   }
 
@@ -374,18 +370,19 @@ class Apart {
     for (const MeanChannel& channel : of.channels) channels_.emplace_back(channel, of.radius, step);
     for (const Channel& channel : channels_) batches_.emplace_back(channel.query());
     logarithms_.resize(padded(windows));
+    keys_.resize(padded(windows));
     of_channels_.assign(channels_.size(), std::vector<float>(padded(windows)));
     for (std::size_t c = 0; c < channels_.size(); ++c) {
       check_interrupt();
-      channels_[c].bounds(0, windows, of_channels_[c].data());
-      for (std::int64_t w = 0; w < windows; ++w) logarithms_[w] += of_channels_[c][w];
+      channels_[c].bounds(0, windows, of_channels_[c].data(), logarithms_.data());
     }
-    for (std::int64_t w = 0; w < windows; ++w) keys_.push_back(distance_of(logarithms_[w]));
+    WARPLOOM_PICK(cpu_mean_bounds)
+        ->powers(logarithms_.data(), share_of(channels_.size()), windows, keys_.data());
   }
 
   std::int64_t windows() const { return windows_; }
   /// Distances of windows that were compared(), of others what is no more.
-  std::span<float> keys() { return keys_; }
+  std::span<float> keys() { return std::span(keys_).first(static_cast<std::size_t>(windows_)); }
 
   /// Distances of some windows; of one that cannot be less than its bound infinity.
   void compare(std::vector<std::int64_t> some, std::span<const float> most) {
@@ -396,14 +393,20 @@ class Apart {
       for (std::size_t begin = 0; begin < some.size(); begin += batches_[c].lanes()) {
         const auto these = std::span(some).subspan(
             begin, std::min(static_cast<std::size_t>(batches_[c].lanes()), some.size() - begin));
-        float of_lanes[kMostLanes];
+        float of_lanes[kMostLanes], before[kMostLanes], sum[kMostLanes], least[kMostLanes] = {};
         channels_[c].compare(batches_[c], these, of_lanes);
+        for (int l = 0; l < batches_[c].lanes(); ++l) {
+          const std::int64_t w = these[std::min<std::size_t>(l, these.size() - 1)];
+          if (static_cast<std::size_t>(l) >= these.size()) of_lanes[l] = of_lanes[0];
+          before[l] = of_channels_[c][w];
+          sum[l] = logarithms_[w];
+        }
+        WARPLOOM_PICK(cpu_mean_bounds)->put_in(of_lanes, before, share_of(channels_.size()), sum, least);
         for (std::size_t l = 0; l < these.size(); ++l) {
           const std::int64_t w = these[l];
-          float& before = of_channels_[c][w];
-          logarithms_[w] += octaves_of(of_lanes[l]) - before - kRounding;
-          before = of_lanes[l];
-          if (distance_of(logarithms_[w]) < bounds[begin + l]) {
+          logarithms_[w] = sum[l];
+          of_channels_[c][w] = of_lanes[l];
+          if (least[l] < bounds[begin + l]) {
             bounds[left] = bounds[begin + l];
             some[left++] = w;
           } else {
@@ -424,10 +427,6 @@ class Apart {
   }
 
  private:
-  float distance_of(float logarithms) const {
-    return std::exp2(logarithms / static_cast<float>(4 * channels_.size()));
-  }
-
   const std::int64_t windows_;
   std::deque<Channel> channels_;
   std::deque<DtwBatch> batches_;                 // [channels]
@@ -457,21 +456,25 @@ std::vector<Candidate> least_by_mean(std::span<const MeanPattern> of, std::int64
     end = std::max(end, w + 1);
   }
   // The window of the least bound, of each zone, until none is less than what is known.
+  std::vector<std::vector<std::size_t>> open(patterns.size());  // [patterns] zones that may have a nearer one
+  for (std::vector<std::size_t>& of_pattern : open)
+    for (std::size_t z = 0; z < zones; ++z)
+      if (range[z].first < range[z].second) of_pattern.push_back(z);
   for (bool some = true; some;) {
     some = false;
     for (std::size_t p = 0; p < patterns.size(); ++p) {
       Apart& pattern = patterns[p];
       std::vector<std::int64_t> asked;
       std::vector<float> most;
-      for (std::size_t z = 0; z < zones; ++z) {
+      std::erase_if(open[p], [&](std::size_t z) {
         const auto [first, end] = range[z];
-        if (first == end) continue;
         const auto keys = pattern.keys().subspan(first, end - first);
         const auto at = std::ranges::min_element(keys);
-        if (!(*at <= least[z].distance) || *at == kInfinity) continue;
+        if (!(*at <= least[z].distance) || *at == kInfinity) return true;
         asked.push_back(first + (at - keys.begin()));
         most.push_back(least[z].distance);
-      }
+        return false;
+      });
       if (asked.empty()) continue;
       some = true;
       pattern.compare(asked, most);
