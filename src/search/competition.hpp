@@ -34,6 +34,12 @@ class Chance {
  public:
   /// The lower third counts: recordings that rest and move have more than one kind of zone.
   Chance(std::span<const std::vector<Nearby>> minima, double zones);
+  /// Of another number of zones.
+  Chance among(double zones) const {
+    Chance other = *this;
+    other.zones_ = zones;
+    return other;
+  }
   /// To be expected among all zones.
   double operator()(double logarithm) const;
   /// The logarithm below which fewer are to be expected.

@@ -186,6 +186,7 @@ class Choice {
         null_{few_.searched, decoys_, options},
         usual_(null_.usual_of(plain_)),
         plain_minima_(null_.minima_of(plain_)),
+        plain_chance_(plain_minima_, 1),
         price_(null_, plain_minima_, usual_, below_in(few_.searched.index())) {}
   Choice(const Choice&) = delete;
 
@@ -213,12 +214,12 @@ class Choice {
   }
 
  private:
-  Chance chance_in(std::span<const std::vector<Nearby>> minima, const Index& index) const {
+  double zones_in(const Index& index) const {
     const std::int64_t zone = samples_of(options_.exclusion, query_.length()) + 1;
-    return {minima, static_cast<double>(index.samples()) / static_cast<double>(zone)};
+    return static_cast<double>(index.samples()) / static_cast<double>(zone);
   }
   double below_in(const Index& index) const {
-    return chance_in(plain_minima_, index).below(kSignificant) - usual_;
+    return plain_chance_.among(zones_in(index)).below(kSignificant) - usual_;
   }
 
   void try_reading(const Reading& reading, double gain, double price) {
@@ -419,13 +420,14 @@ class Choice {
     const Reading& reading = found_.tried[chosen_].reading;
     const auto times = static_cast<double>(found_.tried.size());
     if (reading.own)
-      return {chance_in(own_minima(), index_), times, 0, -std::numeric_limits<double>::infinity()};
+      return {Chance(own_minima(), zones_in(index_)), times, 0, -std::numeric_limits<double>::infinity()};
     // A reading that was fitted is no surer than at places to which it was not fitted, and a recording that
     // repeats itself has more of these than are independent: hence kFitted.
     const double fitted =
         reading.switched() || reading.lagged() || reading.rotated() || reading.missing() ? kFitted : 0;
-    return {chance_in(reading.in_place() ? plain_minima_ : null_.minima_of(reading), index_), times, fitted,
-            surest_ + null_.usual_of(reading)};
+    return {reading.in_place() ? plain_chance_.among(zones_in(index_))
+                               : Chance(null_.minima_of(reading), zones_in(index_)),
+            times, fitted, surest_ + null_.usual_of(reading)};
   }
 
   /// [decoys] Their places in readings of their own, one in each zone.
@@ -458,6 +460,7 @@ class Choice {
   Null null_;
   double usual_;  // of the plain reading, and what is least
   std::vector<std::vector<Nearby>> plain_minima_;
+  Chance plain_chance_;
   Prices price_;
 
   FoundAs found_;

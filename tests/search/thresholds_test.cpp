@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <random>
 
 #include "search/signals.hpp"
@@ -24,6 +25,17 @@ TEST(NormalQuantile, IsThatOfTables) {
   EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-12);
   EXPECT_NEAR(normal_quantile(1e-9), -5.997807015007686, 1e-9);
   EXPECT_EQ(normal_quantile(1), std::numeric_limits<double>::infinity());
+}
+
+TEST(NormalQuantile, IsTheLeastNumberThatIsNotLessProbable) {
+  const auto less = [](double x, double probability) {
+    return std::erfc(-x / std::numbers::sqrt2) / 2 < probability;
+  };
+  for (const double probability : {1e-300, 1e-40, 1e-9, 0.003, 0.1, 0.31, 0.5, 0.77, 0.999, 1 - 1e-12}) {
+    const double quantile = normal_quantile(probability);
+    EXPECT_FALSE(less(quantile, probability)) << probability;
+    EXPECT_TRUE(less(std::nextafter(quantile, -100), probability)) << probability;
+  }
 }
 
 TEST(SignificantDistance, IsMedianAndDeviationOfTheLogarithms) {
