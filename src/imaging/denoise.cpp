@@ -236,7 +236,7 @@ DenoiseReport denoise(Image& image, const Mask& mask, const DenoiseOptions& opti
 } catch (const std::bad_alloc&) {
   throw OutOfMemory(
       fmt::format("denoising {} values of 4 bytes needs their memory {} times over, and there is less",
-                  image.data.size(), options.variation == Variation::generalised ? "27" : "five"));
+                  image.data.size(), options.variation == Variation::generalised ? "27" : "seven"));
 }
 
 }  // namespace

@@ -61,56 +61,58 @@ class Record {
 };
 
 TvOutcome accelerated(const TvProblem& problem, float* image, TvRoom& room) {
-  const TvConstants& k = problem.constants;
-  const std::int64_t values = problem.grid.voxels() * k.channels;
-  float *const first = room.point(0, values), *const second = room.point(1, values);
-  TvSweep sweep(problem);
+  const InsideRows& inside = room.inside(problem);
+  TvSweep sweep(problem, inside, room.noisy(problem));
   AcceleratedState state;
-  float *x = image, *before = image, *next = first;
+  const float *x = image, *before = image;
   Record record;
-  for (;;) {
+  for (std::size_t pass = 0;; ++pass) {
+    // Three take turns. The image itself, which is not packed, is never the x before: the first passes have
+    // no momentum.
+    float* const next = room.point(pass % 3, inside.packed_values());
     const TvSums sums = sweep.run({.x = x,
-                                   .before = before,
+                                   .before = state.momentum == 0 ? x : before,
                                    .next = next,
+                                   .planar = pass == 0,
                                    .step = state.step,
                                    .momentum = state.momentum,
                                    .alpha = state.alpha});
-    advance(state, sums, k);
+    advance(state, sums, problem.constants);
     // The point that was measured is x: a pass that confirms has no momentum.
     if (record.add(state.progress)) break;
-    float* const old = std::exchange(before, x);
-    x = next;
-    next = old == before ? second : old;
+    if (pass == 0 && state.momentum != 0) throw Internal("total variation's second pass has a momentum");
+    before = std::exchange(x, next);
   }
   TvOutcome outcome = record.finish();
-  if (x != image) sweep.copy(x, image);
+  if (x != image) inside.unpack(x, image);
   return outcome;
 }
 
 TvOutcome descent(const TvProblem& problem, float* image, TvRoom& room) {
-  float* const other = room.point(0, problem.grid.voxels() * kTensorChannels);
-  TvSweep sweep(problem);
-  sweep.clear_outside(other);
+  const InsideRows& inside = room.inside(problem);
+  TvSweep sweep(problem, inside, room.noisy(problem));
   DescentState state;
   state.fixed = problem.descent_step;
   Record record;
   state.largest = factorise(problem.grid, image);
-  float *l = image, *next = other;
-  for (;;) {
+  const float* l = image;
+  for (std::size_t pass = 0;; ++pass) {
+    float* const next = room.point(pass % 2, inside.packed_values());
     const TvSums sums = sweep.run({.x = l,
                                    .before = l,
                                    .next = next,
+                                   .planar = pass == 0,
                                    .step = state.probe,
                                    .alpha = state.alpha,
                                    .descent = true,
                                    .factor = state.probe > 0 ? 2 * state.step / state.probe : 0});
     advance(state, sums, problem.constants);
     if (record.add(state.progress)) break;
-    std::swap(l, next);
+    l = next;
   }
   TvOutcome outcome = record.finish();
-  multiply_factors(problem.grid, l);
-  if (l != image) sweep.copy(l, image);
+  if (l != image) inside.unpack(l, image);
+  multiply_factors(problem.grid, image);
   return outcome;
 }
 
@@ -230,6 +232,8 @@ class PrimalDual {
 TvOutcome primal_dual(const TvProblem& problem, float* image, TvRoom& room) {
   const TvConstants& k = problem.constants;
   const std::int64_t values = problem.grid.voxels() * k.channels;
+  use_large_pages(problem.noisy, values);
+  use_large_pages(image, values);
   constexpr std::int64_t kFront = 16;  // there is a value before the first row
   float *const first = room.point(0, values), *const second = room.point(1, values);
   const HostFloats dual(kFront + 3 * values);
@@ -237,7 +241,8 @@ TvOutcome primal_dual(const TvProblem& problem, float* image, TvRoom& room) {
   Record record;
   PrimalDualState state;
   float *x = image, *before = image, *next = first;
-  const TvSums start = TvSweep(problem).run({.x = x, .before = x, .next = next, .alpha = state.alpha});
+  const TvSums start = TvSweep(problem, InsideRows(problem), nullptr)
+                           .run({.x = x, .before = x, .planar = true, .alpha = state.alpha});
   begin(state, start.tv, start.fidelity, k);
   PrimalDual halves(problem, dual.get() + kFront);
   for (;;) {
@@ -264,9 +269,6 @@ TvOutcome minimise_cpu(const TvProblem& problem, float* image) {
 
 TvOutcome minimise_cpu(const TvProblem& problem, float* image, TvRoom& room) {
   if (problem.tgv_ratio > 0) return minimise_tgv_cpu(problem, image);
-  const std::int64_t values = problem.grid.voxels() * problem.constants.channels;
-  use_large_pages(problem.noisy, values);
-  use_large_pages(image, values);
   switch (problem.solver) {
     case Solver::accelerated:
       return accelerated(problem, image, room);

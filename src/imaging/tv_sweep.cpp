@@ -1,9 +1,10 @@
 // A pass reads x, the x before, and the noisy image, and writes the next x: 96 bytes a voxel of a tensor
-// image, which is what bounds its speed. So that nothing else leaves the caches, the image is cut into
-// pieces, a slab along z times a tile along y, and each is swept plane by plane and row by row with two
-// planes of y, one plane of the fluxes along z, and one row of everything else in a scratch memory that fits
-// into the second cache. At a piece's lower faces the fluxes of the voxels below are computed once more, so
-// pieces do not wait for each other.
+// image, which is what bounds its speed; without momentum, in every fourth pass or so, it leaves out the x
+// before. Images are packed (InsideRows), each in one stream. So that nothing else leaves the caches, the
+// image is cut into pieces, a slab along z times a tile along y, and each is swept plane by plane and row by
+// row with two planes of y, one plane of the fluxes along z, and one row of everything else in a scratch
+// memory that fits into the second cache. At a piece's lower faces the fluxes of the voxels below are
+// computed once more, so pieces do not wait for each other.
 //
 // What lies outside the mask before the first voxel of a row and behind its last is not touched: in the box
 // around a ball, half of it.
@@ -24,21 +25,8 @@
 namespace warploom::imaging {
 namespace {
 
-/// Floats of the longest vector, and of a cache line.
-constexpr std::int32_t kVector = 16;
+constexpr std::int64_t kLine = 16;  // [floats] of the caches
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-RowRange inside_of(const float* row, std::int64_t n) {
-  std::int64_t begin = 0, end = n;
-  while (begin < n && std::isnan(row[begin])) ++begin;
-  if (begin == n) return {};
-  while (std::isnan(row[end - 1])) --end;
-  // What is behind the last whole vector is done in smaller steps: never without a whole one before, so that
-  // compiled code takes the same way.
-  const std::int64_t last_whole = std::max<std::int64_t>(0, n / kVector - 1) * kVector;
-  begin = std::min(begin / kVector * kVector, last_whole);
-  return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(std::min(n, round_up(end, kVector)))};
-}
 
 void fill(float* row, std::int64_t begin, std::int64_t end, float value) {
   if (begin < end) std::fill(row + begin, row + end, value);
@@ -51,36 +39,23 @@ void fill_beside(float* row, RowRange there, RowRange wanted, float value) {
   fill(row, std::max(wanted.begin, there.end), wanted.end, value);
 }
 
-/// Asks for a row that will be needed soon. The processor foresees long streams, but a row of each channel
-/// after the other is none.
-void prefetch(const float* row, RowRange range) {
-  for (std::int64_t i = range.begin; i < range.end; i += kVector) __builtin_prefetch(row + i);
+/// Asks for a row that will be needed soon.
+void prefetch(const float* row, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; i += kLine) __builtin_prefetch(row + i);
 }
 
 }  // namespace
 
 const TvRows& rows_of_this_processor() { return *WARPLOOM_PICK(tv_rows); }
 
-InsideRows::InsideRows(const TvProblem& problem, bool whole) : ny_(problem.grid.ny) {
-  const Grid& grid = problem.grid;
-  rows_.resize(static_cast<std::size_t>((grid.nz + 1) * (ny_ + 1)));
-  parallel_for(grid.nz, [&](std::int64_t z) {
-    for (std::int64_t y = 0; y < ny_; ++y)
-      rows_[static_cast<std::size_t>((z + 1) * (ny_ + 1) + y + 1)] =
-          problem.outside && !whole ? inside_of(problem.noisy + (z * ny_ + y) * grid.nx, grid.nx)
-                                    : RowRange{0, static_cast<std::int32_t>(grid.nx)};
-  });
-}
-
-TvSweep::TvSweep(const TvProblem& problem, bool whole_rows)
+TvSweep::TvSweep(const TvProblem& problem, const InsideRows& inside, const float* noisy)
     : problem_(problem),
-      inside_(problem, whole_rows),
-      nx_(problem.grid.nx),
+      inside_(inside),
+      noisy_(noisy),
       ny_(problem.grid.ny),
       nz_(problem.grid.nz),
-      voxels_(problem.grid.voxels()),
-      group_(problem.tensor ? kTensorChannels : 1),
-      stride_(round_up(nx_ + 1, 16) +
+      group_(inside.group()),
+      stride_(round_up(problem.grid.nx + 1, 16) +
               16) {  // not a power of two: rows would compete for the same cache lines
   // Three planes in half of a second cache of 1 MiB.
   constexpr std::int64_t kCacheFloats = std::int64_t{128} << 10;
@@ -155,26 +130,6 @@ TvSums TvSweep::run(const TvPass& pass) {
   return sums;
 }
 
-void TvSweep::copy(const float* from, float* to) const {
-  parallel_for(nz_, [&](std::int64_t z) {
-    for (int c = 0; c < problem_.constants.channels; ++c)
-      for (std::int64_t y = 0; y < ny_; ++y) {
-        const RowRange range = inside_.at(y, z);
-        std::copy_n(from + (c * nz_ + z) * ny_ * nx_ + y * nx_ + range.begin, range.size(),
-                    to + (c * nz_ + z) * ny_ * nx_ + y * nx_ + range.begin);
-      }
-  });
-}
-
-void TvSweep::clear_outside(float* image) const {
-  parallel_for(nz_, [&](std::int64_t z) {
-    for (int c = 0; c < problem_.constants.channels; ++c)
-      for (std::int64_t y = 0; y < ny_; ++y)
-        fill_beside(image + (c * nz_ + z) * ny_ * nx_ + y * nx_, inside_.at(y, z),
-                    {0, static_cast<std::int32_t>(nx_)}, kNaN);
-  });
-}
-
 TvSweep::Sums TvSweep::added(const Piece& piece) const {
   Sums sums;
   for (std::int64_t z = piece.z_begin; z < piece.z_end; ++z)
@@ -195,16 +150,20 @@ void TvSweep::sweep(const TvPass& pass, const Piece& piece, Scratch& scratch) {
   const TvConstants& k = problem_.constants;
   const std::int64_t y_begin = piece.y_begin, y_end = piece.y_end, z_begin = piece.z_begin,
                      z_end = piece.z_end;
-  const bool masked = problem_.outside;
+  const bool masked = problem_.outside, at_x = pass.before == pass.x;
   const float spacing[3] = {static_cast<float>(k.inverse_spacing[0]),
                             static_cast<float>(k.inverse_spacing[1]),
                             static_cast<float>(k.inverse_spacing[2])};
   const float epsilon = static_cast<float>(k.epsilon), momentum = static_cast<float>(pass.momentum);
   const float fidelity_step = static_cast<float>(pass.step * k.lambda);
 
-  // Rows of the image and of a plane of y.
-  const auto offset = [&](int c, std::int64_t y, std::int64_t z) {
-    return ((piece.first + c) * nz_ + z) * ny_ * nx_ + y * nx_;
+  // Rows of an image, and of a plane of y.
+  const auto row_of = [&](const float* image, bool planar, std::int64_t y, std::int64_t z) {
+    const RowPlace place = planar ? inside_.planar(piece.first, y, z) : inside_.packed(piece.first, y, z);
+    return TvRow<const float>{image + place.at, place.stride};
+  };
+  const auto noisy_row = [&](std::int64_t y, std::int64_t z) {
+    return row_of(noisy_ != nullptr ? noisy_ : problem_.noisy, noisy_ == nullptr, y, z);
   };
   const auto in_plane = [&](float* plane, std::int64_t y, int c) {
     return plane + ((y - piece.y_begin + 1) * group_ + c) * stride_;
@@ -212,15 +171,14 @@ void TvSweep::sweep(const TvPass& pass, const Piece& piece, Scratch& scratch) {
   const auto fill_row = [&](float* plane, std::int64_t y, std::int64_t z) {
     const RowRange range = inside_.at(y, z), wanted = inside_.looked_at(y, z);
     if (!range.empty()) {
+      const TvRow<const float> x = row_of(pass.x, pass.planar, y, z),
+                               before = row_of(pass.before, pass.planar, y, z);
       if (pass.descent)
-        rows_.square({in_plane(plane, y, 0) + range.begin, stride_},
-                     {pass.x + offset(0, y, z) + range.begin, voxels_}, range.size());
+        rows_.square({in_plane(plane, y, 0) + range.begin, stride_}, x, range.size());
       else
-        for (int c = 0; c < group_; ++c) {
-          const std::int64_t at = offset(c, y, z) + range.begin;
-          rows_.extrapolate(in_plane(plane, y, c) + range.begin, pass.x + at, pass.before + at, momentum,
-                            range.size());
-        }
+        for (int c = 0; c < group_; ++c)
+          rows_.extrapolate(in_plane(plane, y, c) + range.begin, x.data + c * x.stride,
+                            before.data + c * before.stride, momentum, range.size());
     }
     for (int c = 0; c < group_; ++c) fill_beside(in_plane(plane, y, c), range, wanted, kNaN);
   };
@@ -268,32 +226,39 @@ void TvSweep::sweep(const TvPass& pass, const Piece& piece, Scratch& scratch) {
       if (range.empty()) continue;
       const std::int64_t n = range.size(), at = range.begin;
       const std::int64_t y_soon = std::min(y + 1, ny_ - 1), z_soon = std::min(z + 1, nz_ - 1);
-      const RowRange soon = inside_.at(y_soon, z), soon_above = inside_.at(y_soon, z_soon);
+      const std::int64_t n_soon = inside_.at(y_soon, z).size(),
+                         n_soon_above = inside_.at(y_soon, z_soon).size();
+      const TvRow<const float> noisy = noisy_row(y, z), noisy_soon = noisy_row(y_soon, z),
+                               x_soon = row_of(pass.x, pass.planar, y_soon, z_soon),
+                               before_soon = row_of(pass.before, pass.planar, y_soon, z_soon);
       float* const sums = &row_sums_[sums_of_row(piece.first, y, z)];
       for (int c = 0; c < group_; ++c) {
-        prefetch(pass.x + offset(c, y_soon, z_soon), soon_above);
-        prefetch(pass.before + offset(c, y_soon, z_soon), soon_above);
-        prefetch(problem_.noisy + offset(c, y_soon, z), soon);
+        prefetch(x_soon.data + c * x_soon.stride, n_soon_above);
+        if (!at_x) prefetch(before_soon.data + c * before_soon.stride, n_soon_above);
+        prefetch(noisy_soon.data + c * noisy_soon.stride, n_soon);
         float* const move = scratch.move + c * stride_;
         sums[c] = flux(y, z, c, scratch.flux_y + c * stride_, flux_z(y, c), move);
         sums[group_ + c] = rows_.gradient[masked](
-            in_plane(here, y, c) + at, problem_.noisy + offset(c, y, z) + at, scratch.flux_x + at, move + at,
+            in_plane(here, y, c) + at, noisy.data + c * noisy.stride, scratch.flux_x + at, move + at,
             fidelity_step, static_cast<float>(pass.step * pass.alpha[piece.first + c]), move + at, n);
       }
-      const TvRow<const float> point{in_plane(here, y, 0) + at, stride_},
-          x{pass.x + offset(0, y, z) + at, voxels_};
+      const TvRow<const float> point{in_plane(here, y, 0) + at, stride_};
       const TvRow<float> move{scratch.move + at, stride_}, next{scratch.next + at, stride_};
       const auto store = [&] {
+        if (pass.next == nullptr) return;
+        const RowPlace place = inside_.packed(piece.first, y, z);
         for (int c = 0; c < group_; ++c)
-          rows_.store(pass.next + offset(c, y, z) + at, next.data + c * stride_, n);
+          rows_.store(pass.next + place.at + c * place.stride, next.data + c * stride_, n);
       };
       TvRowSums step;
       if (pass.descent) {
         // The step in L is written; the projected one in D takes its place for the mapping's sum alone.
-        rows_.descend(x, {move.data, stride_}, static_cast<float>(pass.factor), next, n);
+        rows_.descend(row_of(pass.x, pass.planar, y, z), {move.data, stride_},
+                      static_cast<float>(pass.factor), next, n);
         store();
         step = rows_.project[masked](point, move, point, next, n);
       } else {
+        const TvRow<const float> x = at_x ? point : row_of(pass.x, pass.planar, y, z);
         step = problem_.tensor ? rows_.project[masked](point, move, x, next, n)
                                : rows_.step[masked](point.data, move.data, x.data, next.data, n);
         store();

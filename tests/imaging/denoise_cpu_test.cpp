@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "imaging/tv_inside.hpp"
 #include "imaging/tv_rows.hpp"
 #include "imaging/tv_sweep.hpp"
 #include "oracle/phantom.hpp"
@@ -125,53 +126,107 @@ TEST_P(EverySolver, GivesTheSameForAnyNumberOfThreadsInAMask) {
   }
 }
 
-// Of what lies outside the mask nothing is read or written, and no sum may change. Beside a pass over whole
-// rows.
-TEST(DenoiseCpu, APassOverWhatIsInsideHasTheBitsOfOneOverWholeRows) {
-  Image noisy = part_of(noisy_tensors(72), {5, 0, 30}, {53, 72, 36});
-  const Mask mask = part_of_a_ball(noisy.grid);
-  Image x = noisy, before = noisy;
-  add_noise(x, 0.05, 2);
-  add_noise(before, 0.05, 3);
-  for (Image* const image : {&noisy, &x, &before})
-    for (int c = 0; c < kTensorChannels; ++c)
-      for (std::size_t v = 0; v < mask.size(); ++v)
-        if (mask[v] == 0) image->channel(c)[v] = kNan;
-  TvProblem problem;
-  problem.grid = noisy.grid;
-  problem.tensor = problem.outside = true;
-  problem.constants = {.channels = kTensorChannels, .lambda = 3, .epsilon = 0.01};
-  for (int axis = 0; axis < 3; ++axis) problem.constants.inverse_spacing[axis] = 1 / (1 + 0.25 * axis);
-  for (std::size_t c = 0; c < 6; ++c) problem.constants.weights[c] = double(kTensorWeights[c]);
-  const double alpha[kTensorChannels] = {0.3, 0.2, 0.4, 0.5, 0.3, 0.6};
-  const auto run = [&](bool whole_rows, bool descent, unsigned threads, Image& next) {
-    const RunScope scope({.threads = threads});
-    problem.noisy = noisy.data.data();
-    TvSweep sweep(problem, whole_rows);
-    return sweep.run({.x = x.data.data(),
-                      .before = before.data.data(),
-                      .next = next.data.data(),
-                      .step = 0.01,
-                      .momentum = 0.4,
-                      .alpha = alpha,
-                      .descent = descent,
-                      .factor = 0.7});
-  };
-  for (const bool descent : {false, true}) {
-    Image want = noisy;
-    const TvSums sums = run(true, descent, 1, want);
-    for (const unsigned threads : {1u, 2u, 9u}) {
-      Image next = noisy;
-      const TvSums got = run(false, descent, threads, next);
-      EXPECT_EQ(std::memcmp(&got, &sums, sizeof sums), 0);
-      EXPECT_GT(sums.fidelity, 0);
+/// A pass of tensors in a part of a ball.
+struct APass {
+  APass() {
+    add_noise(x, 0.05, 2);
+    add_noise(before, 0.05, 3);
+    for (Image* const image : {&noisy, &x, &before})
       for (int c = 0; c < kTensorChannels; ++c)
         for (std::size_t v = 0; v < mask.size(); ++v)
-          if (mask[v] != 0) {
-            ASSERT_EQ(next.channel(c)[v], want.channel(c)[v]) << "channel " << c << ", voxel " << v;
-          }
-    }
+          if (mask[v] == 0) image->channel(c)[v] = kNan;
+    problem.grid = noisy.grid;
+    problem.tensor = problem.outside = true;
+    problem.constants = {.channels = kTensorChannels, .lambda = 3, .epsilon = 0.01};
+    for (int axis = 0; axis < 3; ++axis) problem.constants.inverse_spacing[axis] = 1 / (1 + 0.25 * axis);
+    for (std::size_t c = 0; c < 6; ++c) problem.constants.weights[c] = double(kTensorWeights[c]);
+    problem.noisy = noisy.data.data();
   }
+
+  /// Packs what it reads if `packed`; the result is always.
+  TvSums run(const InsideRows& inside, bool packed, unsigned threads, TvPass pass, Image& result) const {
+    const RunScope scope({.threads = threads});
+    const std::size_t values = std::size_t(inside.packed_values());
+    std::vector<float> of_x(values), of_before(values), of_noisy(values), next(values);
+    inside.pack(pass.x, of_x.data());
+    inside.pack(pass.before, of_before.data());
+    inside.pack(noisy.data.data(), of_noisy.data());
+    if (packed) {
+      pass.before = pass.before == pass.x ? of_x.data() : of_before.data();
+      pass.x = of_x.data();
+    }
+    pass.planar = !packed;
+    pass.next = next.data();
+    pass.step = 0.01;
+    pass.alpha = alpha;
+    const TvSums sums = TvSweep(problem, inside, packed ? of_noisy.data() : nullptr).run(pass);
+    inside.unpack(next.data(), result.data.data());
+    return sums;
+  }
+
+  /// What lies inside.
+  void expect_same(const Image& got, const Image& want) const {
+    for (int c = 0; c < kTensorChannels; ++c)
+      for (std::size_t v = 0; v < mask.size(); ++v)
+        if (mask[v] != 0) {
+          ASSERT_EQ(got.channel(c)[v], want.channel(c)[v]) << "channel " << c << ", voxel " << v;
+        }
+  }
+
+  Image noisy = part_of(noisy_tensors(72), {5, 0, 30}, {53, 72, 36});
+  Mask mask = part_of_a_ball(noisy.grid);
+  Image x = noisy, before = noisy;
+  TvProblem problem;
+  double alpha[kTensorChannels] = {0.3, 0.2, 0.4, 0.5, 0.3, 0.6};
+};
+
+// Of what lies outside the mask nothing is read or written, and no sum may change. Beside a pass over whole
+// rows that lie as in the image.
+TEST(DenoiseCpu, APassOverWhatIsInsideHasTheBitsOfOneOverWholeRows) {
+  const APass a;
+  const InsideRows inside(a.problem), whole(a.problem, true);
+  for (const bool descent : {false, true}) {
+    const TvPass pass{.x = a.x.data.data(),
+                      .before = a.before.data.data(),
+                      .momentum = 0.4,
+                      .descent = descent,
+                      .factor = 0.7};
+    Image want = a.noisy;
+    const TvSums sums = a.run(whole, false, 1, pass, want);
+    EXPECT_GT(sums.fidelity, 0);
+    for (const unsigned threads : {1u, 2u, 9u})
+      for (const bool packed : {false, true}) {
+        Image next = a.noisy;
+        const TvSums got = a.run(inside, packed, threads, pass, next);
+        EXPECT_EQ(std::memcmp(&got, &sums, sizeof sums), 0);
+        a.expect_same(next, want);
+      }
+  }
+}
+
+// So the x before need not be read.
+TEST(DenoiseCpu, APassWithoutMomentumHasTheSameBitsForAnyXBefore) {
+  const APass a;
+  const InsideRows inside(a.problem);
+  Image want = a.noisy, next = a.noisy;
+  const float* const x = a.x.data.data();
+  const TvSums sums = a.run(inside, true, 1, {.x = x, .before = a.before.data.data()}, want);
+  const TvSums got = a.run(inside, true, 1, {.x = x, .before = x}, next);
+  EXPECT_EQ(std::memcmp(&got, &sums, sizeof sums), 0);
+  a.expect_same(next, want);
+}
+
+TEST(DenoiseCpu, PackedRowsHoldWhatIsInsideAndNoMore) {
+  const APass a;
+  const InsideRows inside(a.problem);
+  std::vector<float> packed(std::size_t(inside.packed_values()), kNan);
+  inside.pack(a.noisy.data.data(), packed.data());
+  EXPECT_LT(packed.size(), a.noisy.data.size());
+  Image got(a.noisy.grid, kTensorChannels);
+  std::ranges::fill(got.data, 7.0F);
+  inside.unpack(packed.data(), got.data.data());
+  a.expect_same(got, a.noisy);
+  EXPECT_EQ(got.data.front(), 7);  // outside all rows
 }
 
 // A flux that is wrong at the seam of two pieces would leave a gradient there.
@@ -429,7 +484,7 @@ TEST(TvRows, StoreWritesTheRowAndNothingElse) {
       }
 }
 
-// What tv_sweep.cpp leaves out of a row, whole vectors in front and behind without a voxel that counts.
+// What tv_inside.cpp leaves out of a row, whole vectors in front and behind without a voxel that counts.
 TEST(TvRows, WhatIsOutsideAtARowsEndsChangesNoBit) {
   for (const std::int64_t n : {5, 16, 31, 53, 64, 115, 128, 203})
     for (const std::int64_t first : {std::int64_t{0}, n / 5, n / 2, n - 2})
