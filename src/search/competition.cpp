@@ -125,11 +125,17 @@ double Null::usual_of(const Reading& reading) const {
   return *of.usual;
 }
 
-const std::vector<std::vector<Nearby>>& Null::minima_of(const Reading& reading) const {
+const std::vector<Nearby>& Null::minima_of(const Reading& reading, std::size_t decoy) const {
   Known& of = known(reading);
-  if (of.minima.empty())
-    for (const Query& decoy : decoys) of.minima.push_back(Seen(sample, decoy, reading, options).minima());
-  return of.minima;
+  of.minima.resize(decoys.size());
+  if (!of.minima[decoy]) of.minima[decoy] = Seen(sample, decoys[decoy], reading, options).minima();
+  return *of.minima[decoy];
+}
+
+std::vector<std::vector<Nearby>> Null::minima_of(const Reading& reading) const {
+  std::vector<std::vector<Nearby>> all;
+  for (std::size_t d = 0; d < decoys.size(); ++d) all.push_back(minima_of(reading, d));
+  return all;
 }
 
 Competition::Competition(const Searched& searched, const Query& query, const FindOptions& options,

@@ -61,14 +61,15 @@ class Null {
   /// The logarithm that decoys usually have in a reading.
   double usual_of(const Reading& reading) const;
   /// [decoys] Their nearest places in each zone.
-  const std::vector<std::vector<Nearby>>& minima_of(const Reading& reading) const;
+  std::vector<std::vector<Nearby>> minima_of(const Reading& reading) const;
+  const std::vector<Nearby>& minima_of(const Reading& reading, std::size_t decoy) const;
 
  private:
   /// What was asked for before.
   struct Known {
     Reading reading;
     std::optional<double> usual = {};
-    std::vector<std::vector<Nearby>> minima = {};
+    std::vector<std::optional<std::vector<Nearby>>> minima = {};
   };
   Known& known(const Reading& reading) const;
   mutable std::deque<Known> known_ = {};

@@ -380,7 +380,7 @@ class Apart {
         ->powers(logarithms_.data(), share_of(channels_.size()), windows, keys_.data());
   }
 
-  std::int64_t windows() const { return windows_; }
+  std::size_t lanes() const { return static_cast<std::size_t>(batches_[0].lanes()); }
   /// Distances of windows that were compared(), of others what is no more.
   std::span<float> keys() { return std::span(keys_).first(static_cast<std::size_t>(windows_)); }
 
@@ -466,15 +466,23 @@ std::vector<Candidate> least_by_mean(std::span<const MeanPattern> of, std::int64
       Apart& pattern = patterns[p];
       std::vector<std::int64_t> asked;
       std::vector<float> most;
-      std::erase_if(open[p], [&](std::size_t z) {
+      const auto ask = [&](std::size_t z) {
         const auto [first, end] = range[z];
         const auto keys = pattern.keys().subspan(first, end - first);
         const auto at = std::ranges::min_element(keys);
-        if (!(*at <= least[z].distance) || *at == kInfinity) return true;
+        if (!(*at <= least[z].distance) || *at == kInfinity) return false;
         asked.push_back(first + (at - keys.begin()));
         most.push_back(least[z].distance);
-        return false;
-      });
+        *at = kInfinity;
+        return true;
+      };
+      std::erase_if(open[p], [&](std::size_t z) { return !ask(z); });
+      // Lanes that would be idle take the windows that would be next.
+      for (std::size_t before = 0; asked.size() % pattern.lanes() != 0 && before < asked.size();) {
+        before = asked.size();
+        for (const std::size_t z : open[p])
+          if (asked.size() % pattern.lanes() != 0) ask(z);
+      }
       if (asked.empty()) continue;
       some = true;
       pattern.compare(asked, most);

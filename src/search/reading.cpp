@@ -78,10 +78,11 @@ class Prices {
   template <typename GainOf>
   double usual(const Reading& reading, std::int64_t count, const GainOf& gain_of) {
     double sum = 0;
-    const std::vector<std::vector<Nearby>>& minima = null_.minima_of(reading);
     for (std::size_t d = 0; d < null_.decoys.size(); ++d) {
-      const Competition::Entry there = decoy(d).fitted(reading, best_of(minima[d]));
-      sum += std::max(0.0, gain_of(decoy(d)) - std::max(0.0, decoy(d).gain(there, count)));
+      const double gain = gain_of(decoy(d));
+      if (gain <= 0) continue;  // what is taken from it, is not asked
+      const Competition::Entry there = decoy(d).fitted(reading, best_of(null_.minima_of(reading, d)));
+      sum += std::max(0.0, gain - std::max(0.0, decoy(d).gain(there, count)));
     }
     return sum / static_cast<double>(null_.decoys.size());
   }
