@@ -44,10 +44,19 @@ def expected(rnas, tmp_path, tool):
     return results(tmp_path / "expected")
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+def free_ports(count):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]  # together, so that no two are the same
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -68,12 +77,13 @@ def slurm(tmp_path_factory, path):
     key.write_bytes(os.urandom(1024))
     key.chmod(0o600)
     host = socket.gethostname().split(".")[0]
+    controller_port, node_port = free_ports(2)
     configuration = folder / "slurm.conf"
     configuration.write_text(f"""
 ClusterName=one
 SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={free_port()}
-SlurmdPort={free_port()}
+SlurmctldPort={controller_port}
+SlurmdPort={node_port}
 SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
@@ -108,15 +118,13 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
     try:
         for daemon in daemons:
             running.append(subprocess.Popen(daemon, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-            time.sleep(0.3)
-        for _ in range(150):
-            state = subprocess.run(["sinfo", "-h", "-o", "%T"], env=environment, capture_output=True, text=True)
-            if state.stdout.strip() == "idle":
-                break
-            time.sleep(0.1)
-        else:
+            wait_until((folder / "munge.socket").exists)  # the first daemon's
+        sinfo = ["sinfo", "-h", "-o", "%T"]
+        try:
+            wait_until(lambda: subprocess.run(sinfo, env=environment, capture_output=True, text=True).stdout.strip() == "idle")
+        except AssertionError:
             logs = "\n".join(f"{log}:\n{log.read_text()[-2000:]}" for log in folder.rglob("*log"))
-            pytest.fail(f"Slurm did not start: {state.stdout}{state.stderr}\n{logs}")
+            pytest.fail(f"Slurm did not start:\n{logs}")
         yield environment
     finally:
         for daemon in reversed(running):
@@ -139,13 +147,6 @@ def submit(environment, cwd, array, words):
     return run(["sbatch", "--parsable", f"--array={array}", "--cpus-per-task=1", "-o", cwd / "task%a.txt", EXAMPLES / "slurm.sh", *words], environment, cwd).strip()
 
 
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.05)
-
-
 def has_ended(job, environment, cwd):
     return not run(["squeue", "-h", "-j", job], environment, cwd).strip()
 
@@ -162,18 +163,20 @@ def test_the_tasks_of_a_slurm_array_are_workers(slurm, rnas, tmp_path, expected)
 
 
 def test_what_a_killed_slurm_task_had_in_work_is_done_by_the_next(slurm, rnas, tmp_path, expected, tool):
-    (rnas / "long.fa").write_text(f">long\n{'GGGACUUCGGUCCCAAUG' * 150}\n")  # some seconds; the largest is begun first
+    long = rnas / "long.fa"
+    long.write_text(f">long\n{'GGGACUUCGGUCCCAAUG' * 800}\n")  # seconds
     claims = tmp_path / "out" / ".warploom" / "claims"
     job = submit(slurm, tmp_path, "1", [rnas, tmp_path / "out", *COMMAND])
-    wait_until(lambda: claims.is_dir() and any(claims.iterdir()))
+    wait_until((claims / "long.claim").exists)
     run(["scancel", "--signal=KILL", "--full", f"{job}_1"], slurm, tmp_path)
     wait_until(lambda: has_ended(job, slurm, tmp_path))
-    assert any(claims.iterdir()) and not (tmp_path / "out" / "long.txt").exists()
+    assert (claims / "long.claim").exists() and not (tmp_path / "out" / "long.txt").exists()
+    long.write_text(f">long\n{'GGGACUUCGGUCCCAAUG' * 50}\n")
     job = submit(slurm, tmp_path, "2", [rnas, tmp_path / "out", *COMMAND])
     wait_until(lambda: has_ended(job, slurm, tmp_path))
     got = results(tmp_path / "out")
     assert got == expected
-    assert (tmp_path / "out" / "long.txt").read_text() == tool("fold", rnas / "long.fa")
+    assert (tmp_path / "out" / "long.txt").read_text() == tool("fold", long)
     assert not any(claims.iterdir())
 
 

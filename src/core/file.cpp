@@ -104,7 +104,9 @@ std::string read_descriptor(int descriptor, const std::string& name, std::uint64
       if (got == 0) break;
       filled += static_cast<std::size_t>(got);
       if (filled > max_bytes) too_large("more");
-      if (filled == content.size()) content.resize(content.size() + std::max(kChunk, content.size()));
+      if (filled < content.size()) continue;
+      check_interrupt();  // a pipe gives without end
+      content.resize(content.size() + std::max(kChunk, content.size()));
     }
     content.resize(filled);
   } catch (const std::bad_alloc&) {

@@ -274,9 +274,10 @@ TEST_F(CohortVerb, CtrlCLeavesNothingHalfDone) {
   std::string bases;
   for (int i = 0; i < 20'000; ++i) bases += "GACU"[(i * 7919 + i / 5) % 4];
   make("in/genome.fa", ">g\n" + bases + "\n");
-  const ToolRun run = run_shell(fmt::format(
-      "cd '{}' && {{ \"$WARPLOOM\" cohort in -o out --at-once 2 --device cpu -- fold {{}} & p=$!; sleep .5; kill -INT $p; wait $p; }}",
-      directory.string()));
+  const ToolRun run = run_and_signal(
+      fmt::format("cd '{}'\n\"$WARPLOOM\" cohort in -o out --at-once 2 --device cpu --threads 2 -- fold {{}}",
+                  directory.string()),
+      "[ -e out/.warploom/claims/genome.claim ]");
   EXPECT_EQ(run.code, 130) << run.out << run.err;
   for (const std::string& name : results()) EXPECT_THAT(name, testing::Not(HasSubstr("genome")));
 }

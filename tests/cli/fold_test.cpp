@@ -29,6 +29,15 @@ TEST_F(FoldVerb, PrintsAsRnafoldDoes) {
   EXPECT_EQ(run.out,
             ">a the first\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n>b\nGGGGAAAACCCC\n((((....)))) ( -5.40)\n");
 }
+
+TEST_F(FoldVerb, TakesNoSequenceForAFile) {
+  const ToolRun run = run_tool("fold GGGGAAAACCCC");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(
+      run.err,
+      "warploom: GGGGAAAACCCC is no file; a sequence comes by standard input: echo GGGGAAAACCCC | warploom fold -\n");
+}
+
 TEST_F(FoldVerb, PrintsAnEnsembleAsRnafoldDoes) {
   make("s.fa", "GGGACUUCGGUCCCAAGGGACUUCGGUCCCAAAGGGCAAAACUGAACCC\n");
   EXPECT_EQ(run_tool("fold " + path("s.fa") + " --ensemble --MEA 1").out,

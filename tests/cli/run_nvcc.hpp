@@ -31,13 +31,13 @@ class NvccTest : public testing::Test {
   }
   std::string read(const std::string& name) const { return read_file(file(name)); }
 
-  /// A shell command line in the test's directory.
-  ToolRun shell(const std::string& command) const {
-    return run_shell(
-        "cd '" + directory_.string() + "' && export NVCC='" + nvcc_ + "' TMPDIR='" + file("tmp").string() +
-        "' && unset WARPLOOM_DISABLE WARPLOOM_REUSE_FLAGS WARPLOOM_ONLY WARPLOOM_EXCEPT WARPLOOM_LOG && " +
-        command);
+  /// What leads a shell into the test's directory.
+  std::string here() const {
+    return "cd '" + directory_.string() + "' && export NVCC='" + nvcc_ + "' TMPDIR='" + file("tmp").string() +
+           "' && unset WARPLOOM_DISABLE WARPLOOM_REUSE_FLAGS WARPLOOM_ONLY WARPLOOM_EXCEPT WARPLOOM_LOG";
   }
+  /// A shell command line there.
+  ToolRun shell(const std::string& command) const { return run_shell(here() + " && " + command); }
 
   std::filesystem::path directory_;
   std::string nvcc_;

@@ -302,13 +302,13 @@ TEST_F(SearchFiles, WhatWasCutOffIsDoneAgain) {
 }
 
 TEST_F(SearchFiles, CtrlCKeepsFinishedRecordings) {
-  // A pipe that nobody writes to stands for a recording that takes long.
+  // A pipe that gives lines without end; it can be written to once the tool reads it.
   ASSERT_EQ(mkfifo(path("c.csv").c_str(), 0600), 0);
   const ToolRun run =
-      run_shell("cd " + directory.string() +
-                "\n\"$WARPLOOM\" search step.csv a.csv b.csv c.csv -o found --match free & tool=$!\n"
-                "for k in $(seq 2000); do [ -e found/b.matches.jsonl ] && break; sleep 0.01; done\n"
-                "sleep 0.2; kill -INT $tool; wait $tool");
+      run_and_signal("cd " + directory.string() +
+                         "\n{ : >begun; while echo 1,2,3; do :; done; } >c.csv &\n"
+                         "\"$WARPLOOM\" search step.csv a.csv b.csv c.csv -o found --match free",
+                     "[ -e begun ]");
   EXPECT_EQ(run.code, 130) << run.err;
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(run.err,

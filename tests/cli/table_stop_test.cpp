@@ -27,16 +27,6 @@ class TableStop : public Scratch {
     return "\"$WARPLOOM\" table bench --device cpu --threads 1 " + arguments + " -o " + path("out.json") +
            " --svg " + path("plot.svg");
   }
-  /// Sends SIGINT a while after the tool has a handler for it, bit 1 of the mask of signals caught.
-  static ToolRun interrupted(const std::string& command) {
-    return run_shell(command +
-                     " & tool=$!\n"
-                     "for k in $(seq 1000); do\n"
-                     "  grep -q 'SigCgt:.*[2367abef]$' /proc/$tool/status && break\n"
-                     "  sleep 0.01\n"
-                     "done\n"
-                     "sleep 0.2; kill -INT $tool; wait $tool");
-  }
 };
 
 TEST_F(TableStop, CtrlCEndsEveryPhaseAndLeavesNoFile) {
@@ -46,7 +36,7 @@ TEST_F(TableStop, CtrlCEndsEveryPhaseAndLeavesNoFile) {
            "--preload 0 --universe 1000 --batch 1000 --rounds 1000000",    // many batches
            "--preload 0 --universe 1000 --batch 2^23 --distribution zipf"  // a long one
        }) {
-    const ToolRun run = interrupted(bench(phase));
+    const ToolRun run = run_and_signal(bench(phase));
     EXPECT_EQ(run.code, 130) << phase;
     EXPECT_EQ(run.out, "") << phase;
     EXPECT_EQ(run.err, "warploom: interrupted; no output was written\n") << phase;
@@ -57,8 +47,8 @@ TEST_F(TableStop, CtrlCEndsEveryPhaseAndLeavesNoFile) {
 TEST_F(TableStop, CtrlCLeavesFilesThatWereToBeReplaced) {
   make("out.json", "before");
   make("plot.svg", "before too");
-  EXPECT_EQ(interrupted(bench("--force --preload 0 --universe 1000 --batch 1000 --rounds 1000000")).code,
-            130);
+  const std::string work = bench("--force --preload 0 --universe 1000 --batch 1000 --rounds 1000000");
+  EXPECT_EQ(run_and_signal(work).code, 130);
   EXPECT_EQ(content_of(directory / "out.json"), "before");
   EXPECT_EQ(content_of(directory / "plot.svg"), "before too");
   const std::filesystem::directory_iterator files(directory);

@@ -252,13 +252,7 @@ TEST_F(TileErrors, CtrlCEndsLongWorkAndLeavesNoFile) {
   make("many.c", many);
   for (const char* arguments :
        {"many.c --c new.c", "two.c --function product --size m=400 --verify --cuda new.cu"}) {
-    const ToolRun run = shell(std::string("\"$WARPLOOM\" tile ") + arguments +
-                              " & tool=$!\n"
-                              "for k in $(seq 1000); do\n"
-                              "  grep -q 'SigCgt:.*[2367abef]$' /proc/$tool/status && break\n"
-                              "  sleep 0.01\n"
-                              "done\n"
-                              "sleep 0.2; kill -INT $tool; wait $tool");
+    const ToolRun run = run_and_signal("cd '" + directory.string() + "'\n\"$WARPLOOM\" tile " + arguments);
     if (run.err.find("needs nvcc") != std::string::npos) continue;
     EXPECT_EQ(run.code, 130) << arguments << run.err;
     EXPECT_EQ(run.out, "") << arguments;

@@ -406,17 +406,15 @@ TEST_F(TileVerb, VerifyEndsAtItsTimeLimitAndSaysWhatWasCompared) {
 }
 
 TEST_F(TileVerb, VerifyEndsWithASignalAsOtherVerbsDo) {
-  // A compiler that would not end, so that the signal comes while it works.
+  // A compiler that does not end before the test, so that the signal comes while it works.
   std::filesystem::create_directory(directory / "bin");
-  make("bin/nvcc", "#!/bin/sh\n: > \"$STARTED\"\nexec sleep 600\n");
+  make("bin/nvcc", "#!/bin/sh\n: > \"$STARTED\"\nwhile [ -e \"$STARTED\" ]; do sleep 0.1; done\n");
   for (const auto& [signal, code] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
-    const ToolRun run = shell(
-        std::string(
-            "rm -f started; chmod +x bin/nvcc\n"
-            "STARTED=\"$PWD/started\" PATH=\"$PWD/bin:$PATH\" \"$WARPLOOM\" tile two.c --verify & tool=$!\n"
-            "for k in $(seq 1000); do [ -e started ] && break; sleep 0.01; done\n"
-            "kill -") +
-        signal + " $tool; wait $tool");
+    const ToolRun run = run_and_signal(
+        "cd '" + directory.string() +
+            "'; rm -f started; chmod +x bin/nvcc\n"
+            "STARTED=\"$PWD/started\" PATH=\"$PWD/bin:$PATH\" \"$WARPLOOM\" tile two.c --verify",
+        "[ -e started ]", signal);
     EXPECT_EQ(run.code, code) << signal << run.out << run.err;
     EXPECT_TRUE(std::filesystem::exists(directory / "started")) << signal;
   }

@@ -295,10 +295,9 @@ TEST_F(Wrap, PtxThatIsNotUnderstoodIsLeftAlone) {
 }
 
 TEST_F(Wrap, AnInterruptedCompilationLeavesNothingBehind) {
-  fake_toolkit("nvvm/bin/cicc", "touch started\nsleep 2\n");
-  const ToolRun run = shell("{ " + kWrap +
-                            "toolkit/bin/nvcc -c copy.cu -o k.o & child=$!; for i in $(seq 200); do "
-                            "[ -e started ] && break; sleep 0.05; done; kill -TERM $child; wait $child; }");
+  fake_toolkit("nvvm/bin/cicc", "touch started\nwhile [ -e started ]; do sleep 0.1; done\n");
+  const ToolRun run =
+      run_and_signal(here() + "\n" + kWrap + "toolkit/bin/nvcc -c copy.cu -o k.o", "[ -e started ]", "TERM");
   EXPECT_NE(run.code, 0);
   EXPECT_THAT(run.err, HasSubstr("Terminated"));  // nvcc's own words
   EXPECT_THAT(leftovers(), IsEmpty());

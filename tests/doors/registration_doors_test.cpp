@@ -3,6 +3,7 @@
 
 #include "doors/doors.hpp"
 #include "doors/imaging_doors.hpp"
+#include "warploom/core/process.hpp"
 #include "warploom/registration/affine.hpp"
 #include "warploom/registration/align.hpp"
 #include "warploom/registration/deform.hpp"
@@ -213,9 +214,8 @@ DOOR(PlacedImages, "registration::PlacedImage::check", "registration::PlacedImag
   }
   PlacedImage numbers{whole(1, 1)};
   numbers.image.data[0] = static_cast<float>(kNan), numbers.image.data[1] = 1e38F;
-  const auto picture = std::filesystem::temp_directory_path() / "warploom-doors-placed.png";
-  survives([&] { return write_placed(picture, numbers), 0; });
-  std::filesystem::remove(picture);
+  const TemporaryDirectory folder;
+  survives([&] { return write_placed(folder.path() / "placed.png", numbers), 0; });
   numbers.type = no_enumerator<io::NiftiType>();
   refused([&] { return write_placed("unwritten.nii", numbers), 0; });
   EXPECT_FALSE(std::filesystem::exists("unwritten.nii"));

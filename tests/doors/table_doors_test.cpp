@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "doors/doors.hpp"
+#include "warploom/core/process.hpp"
 #include "warploom/count/count.hpp"
 #include "warploom/count/kmer_database.hpp"
 #include "warploom/count/measure.hpp"
@@ -373,9 +374,9 @@ DOOR(Counting, "table::count_words", "table::count_kmers",
 
 DOOR(KmerDatabases, "table::kmer_database_info", "table::dump_kmers", "table::kmer_histogram",
      "table::query_kmers", "table::combine_kmers") {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(),
-                              whole = folder / "warploom_doors.kmers", odd = folder / "warploom_doors.odd",
-                              out = folder / "warploom_doors.out";
+  const TemporaryDirectory folder;
+  const std::filesystem::path whole = folder.path() / "kmers", odd = folder.path() / "odd",
+                              out = folder.path() / "out";
   const auto take = [](std::string_view) {};
   KmerOptions counting;
   counting.table.run.devices = {Device::cpu};
@@ -411,7 +412,6 @@ DOOR(KmerDatabases, "table::kmer_database_info", "table::dump_kmers", "table::km
     return combine_kmers(both, out, {.set = static_cast<KmerSet>(9), .count = static_cast<KmerCount>(9)})
         .different;
   });
-  for (const std::filesystem::path& path : {whole, odd, out}) std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -210,6 +210,7 @@ TEST_P(EngineOn, AnInterruptStopsIt) {
   problem.leaves.assign(on_gpu() ? 60'000 : 8'000, 1);
   Options with = options();
   with.storage = Storage::plain;
+  with.run.threads = 2;  // seconds on any number of processors
   std::atomic<bool> stop = false;
   const RunScope scope({.stop = &stop});
   std::thread interrupting([&] {

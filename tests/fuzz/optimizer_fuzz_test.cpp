@@ -14,6 +14,7 @@
 #include "fuzz/optimizer_fuzz_workers.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/file.hpp"
+#include "warploom/core/process.hpp"
 
 namespace warploom::fuzz {
 namespace {
@@ -196,7 +197,6 @@ TEST(OptimizerFuzz, SimulatorAndInterpreterAgree) {
 class Ledger : public testing::Test {
  protected:
   void SetUp() override { write_file_atomically(file_, R"({"ranges": [], "bugs": []})"); }
-  void TearDown() override { std::filesystem::remove(file_); }
   void add(std::uint64_t from, std::uint64_t to, const std::string& date = "2026-01-01",
            std::uint64_t wrong = 0) {
     Findings f;
@@ -207,9 +207,8 @@ class Ledger : public testing::Test {
   }
   std::string text() const { return read_file(file_); }
 
-  std::filesystem::path file_ =
-      std::filesystem::path(testing::TempDir()) /
-      fmt::format("warploom_ledger_{}.json", testing::UnitTest::GetInstance()->random_seed());
+  const TemporaryDirectory directory_;
+  const std::filesystem::path file_ = directory_.path() / "ledger.json";
 };
 
 TEST_F(Ledger, MergesARangeThatGoesOn) {

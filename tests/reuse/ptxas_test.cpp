@@ -136,15 +136,16 @@ TEST_F(FakePtxas, ThatDiesOfASignalIsAnError) {
 
 TEST_F(FakePtxas, ThatHangsIsKilledAtTheTimeLimitWithAllItStarted) {
   const auto start = std::chrono::steady_clock::now();
-  const PtxasRun got = run("sleep 300 & echo $! > \"$(dirname \"$0\")/pid\"; sleep 300", 300ms);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
-  EXPECT_THAT(got.error, HasSubstr("time limit"));
   pid_t sleeper = 0;
-  std::ifstream(folder / "pid") >> sleeper;
-  ASSERT_GT(sleeper, 0);
+  for (auto limit = 200ms; sleeper == 0; limit *= 2) {  // a busy machine may take longer to start it
+    EXPECT_THAT(run("sleep 300 & echo $! > \"$(dirname \"$0\")/pid\"; sleep 300", limit).error,
+                HasSubstr("time limit"));
+    std::ifstream(folder / "pid") >> sleeper;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 250s);
   // Killed at once; it is a zombie until its new parent has reaped it.
   bool gone = false;
-  for (int i = 0; i < 500 && !gone; ++i, std::this_thread::sleep_for(10ms)) {
+  for (int i = 0; i < 6000 && !gone; ++i, std::this_thread::sleep_for(10ms)) {
     std::ifstream stat("/proc/" + std::to_string(sleeper) + "/stat");
     std::string pid, name, state;
     gone = !(stat >> pid >> name >> state) || state == "Z";

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "cli/byte_size.hpp"
 #include "cli/verb.hpp"
@@ -21,6 +23,11 @@ void refuse_record(const std::string& input, const io::SequenceRecord& record, c
 
 Records read_records(const std::string& input, std::uint64_t max_memory,
                      const std::function<void(const io::SequenceRecord&)>& check) {
+  std::error_code ignored;
+  if (input.size() > 4 && input.find_first_not_of("ACGTUNacgtun") == input.npos &&
+      !std::filesystem::exists(input, ignored))
+    throw BadInput(
+        fmt::format("{0} is no file; a sequence comes by standard input: echo {0} | warploom fold -", input));
   Records records;
   for (io::SequenceRecord& record :
        io::parse_sequences(read_input(input, max_memory), input_name(input), max_memory)) {
