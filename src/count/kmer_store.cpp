@@ -114,11 +114,13 @@ void KmerStore::append(std::size_t partition, std::span<const char> records, std
 
 /// Writes the last block to the file, and empties it.
 void KmerStore::put_aside(Partition& partition) {
-  std::call_once(opened_, [this] {
-    if (!named_.empty()) return;
-    file_ = ::open(scratch_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  {
+    // Not std::call_once, which waits for ever with ThreadSanitizer, and with some libraries of C, once this
+    // has thrown.
+    const std::lock_guard lock(opening_);
+    if (file_ < 0) file_ = ::open(scratch_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file_ < 0) fail("make", errno);
-  });
+  }
   Block& block = partition.blocks.back();
   const Extent extent{in_file_.fetch_add(block.used), static_cast<std::uint32_t>(block.used),
                       crc32({block.bytes, block.used})};

@@ -121,7 +121,7 @@ class KmerStore {
   std::vector<Partition> partitions_;
   std::uint64_t most_memory_;
   std::filesystem::path scratch_, named_;
-  std::once_flag opened_;
+  std::mutex opening_;
   int file_ = -1;
   std::atomic<std::uint64_t> in_memory_ = 0, in_file_ = 0;
 };
