@@ -88,8 +88,8 @@ Assignments::Sums Assignments::sums_of(Freedom freedom, std::span<const std::int
     sums.candidates.insert(sums.candidates.end(), some.begin(), some.end());
   }
   sums.first.push_back(std::ssize(sums.candidates));
-  sums.values = std::vector<float>(static_cast<std::size_t>(sums.first.back() * sums.row));
   const CpuCorrelations& cpu = *WARPLOOM_PICK(cpu_correlations);
+  sums.values = std::vector<float>(static_cast<std::size_t>(sums.first.back() * sums.row));
   for (std::size_t c = 0; c < query_.channels.size(); ++c)
     for (std::int64_t k = sums.first[c]; k < sums.first[c + 1]; ++k) {
       const std::span<const float> all = correlations_.alike(c, sums.candidates[k]);

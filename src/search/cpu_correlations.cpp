@@ -108,33 +108,52 @@ void describe(const float* scale, const float* mean, std::int64_t length, std::i
   }
 }
 
-/// The sum of parts first, first + kApart...: as sum_of() adds them, each part of samples 16 apart.
-template <int kApart>
-inline Vector sum_from(int first, const float* samples, const float* pattern, std::int64_t length) {
+/// Of twice as many windows as lanes.
+struct Two {
+  Vector first, second;
+};
+
+/// The sum of parts kFirst, kFirst + kApart...: as sum_of() adds them, each part of samples 16 apart.
+/// @param chunks  of 16 samples
+template <int kFirst, int kApart>
+inline Two sum_from(const float* samples, const float* pattern, std::int64_t chunks) {
   if constexpr (kApart == kCorrelationParts) {
-    Vector part{};
-    for (std::int64_t i = first; i < length; i += kCorrelationParts) part += pattern[i] * load(samples + i);
+    Two part{};
+    for (std::int64_t i = 0; i < chunks; ++i) {
+      const Vector some = all(pattern[i * kCorrelationParts + kFirst]);
+      const float* const from = samples + i * kCorrelationParts + kFirst;
+      part.first += some * load(from);
+      part.second += some * load(from + kLanes);
+    }
     return part;
   } else {
-    return sum_from<2 * kApart>(first, samples, pattern, length) +
-           sum_from<2 * kApart>(first + kApart, samples, pattern, length);
+    const Two a = sum_from<kFirst, 2 * kApart>(samples, pattern, chunks);
+    const Two b = sum_from<kFirst + kApart, 2 * kApart>(samples, pattern, chunks);
+    return {a.first + b.first, a.second + b.second};
   }
 }
 
 /// correlate() of windows that begin a sample after each other.
-/// @return windows done: whole vectors
+/// @return windows done: whole vectors, two by two
+template <int kChunks>
 std::int64_t correlate_adjacent(const float* samples, std::int64_t windows, const float* pattern,
-                                std::int64_t length, const float* scale, float* to) {
-  while (length > 0 && pattern[length - 1] == 0) --length;  // of what is behind the pattern
+                                std::int64_t chunks, const float* scale, float* to) {
   std::int64_t first = 0;
-  for (; first + kLanes <= windows; first += kLanes)
-    store(to + first, load(scale + first) * sum_from<1>(0, samples + first, pattern, length));
+  for (; first + 2 * kLanes <= windows; first += 2 * kLanes) {
+    const Two sums = sum_from<0, 1>(samples + first, pattern, kChunks > 0 ? kChunks : chunks);
+    store(to + first, load(scale + first) * sums.first);
+    store(to + first + kLanes, load(scale + first + kLanes) * sums.second);
+  }
   return first;
 }
 
 void correlate(const float* samples, std::int64_t step, std::int64_t windows, const float* pattern,
                std::int64_t length, const float* scale, float* to) {
-  std::int64_t first = step == 1 ? correlate_adjacent(samples, windows, pattern, length, scale, to) : 0;
+  const std::int64_t chunks = length / kCorrelationParts;
+  std::int64_t first = step > 1      ? 0
+                       : chunks == 1 ? correlate_adjacent<1>(samples, windows, pattern, 1, scale, to)
+                       : chunks == 2 ? correlate_adjacent<2>(samples, windows, pattern, 2, scale, to)
+                                     : correlate_adjacent<0>(samples, windows, pattern, chunks, scale, to);
   for (; first + kLanes <= windows; first += kLanes)
     store(to + first, load(scale + first) * sums_of(samples + first * step, step, pattern, length));
   for (std::int64_t w = first; w < windows; ++w) {
