@@ -17,6 +17,7 @@
 
 #include "core/over_ranks.hpp"
 #include "count/clock.hpp"
+#include "count/cut_records.hpp"
 #include "count/kmer_exchange.hpp"
 #include "count/kmer_file.hpp"
 #include "count/kmer_listing.hpp"
@@ -215,7 +216,7 @@ struct Before {
 template <class W, bool canonical>
 class PartitionTally {
  public:
-  explicit PartitionTally(int k) : k_(k) {}
+  explicit PartitionTally(int k) : k_(k), cut_(k) {}
 
   /// @param before  so that tables are no larger than need be
   void clear(std::uint64_t words, const Before& before) {
@@ -236,17 +237,19 @@ class PartitionTally {
       records_.add(records, k_, [&](const char* record) { add_words(record, 1); });
     } else {
       for (const char* record = records.data(); record < records.data() + records.size();
-           record += SuperKmers::bytes(k_, static_cast<unsigned char>(record[0])))
+           record += SuperKmers::bytes(k_, SuperKmers::words_of(record)))
         add_words(record, 1);
     }
   }
   /// Behind the last records.
   const KmerTally<W>& finish() {
     if (counts_records_) {
-      records_.for_each([&](const char* record, std::uint64_t count) {
-        had_.records += count;
-        add_words(record, count);
-      });
+      cut_.count(
+          records_, [&](const char* record) { add_words(record, 1); },
+          [&](const char* record, std::uint64_t count, const std::int64_t* more) {
+            had_.records += count;
+            add_words(record, count, more);
+          });
       had_.words_of_records = had_.words;
       had_.different_records = records_.different();
     }
@@ -257,9 +260,11 @@ class PartitionTally {
   const Before& had() const { return had_; }  ///< after finish()
 
  private:
-  void add_words(const char* record, std::uint64_t count) {
-    had_.looked_up += static_cast<unsigned char>(record[0]);
+  /// @param more  of each word, beside those of the word before it; null: none
+  void add_words(const char* record, std::uint64_t count, const std::int64_t* more = nullptr) {
+    had_.looked_up += SuperKmers::words_of(record);
     for_each_word<W, canonical>(record, k_, [&](W word) {
+      if (more != nullptr) count += static_cast<std::uint64_t>(*more++);
       ahead_[waiting_++] = {word, count};
       if (waiting_ == kAhead) words_.add(ahead_);
       waiting_ %= kAhead;
@@ -267,7 +272,9 @@ class PartitionTally {
   }
 
   int k_;
-  RecordTally<2 * sizeof(W) / sizeof(Word)> records_;
+  static constexpr std::size_t kRecordWords = 2 * sizeof(W) / sizeof(Word);
+  RecordTally<kRecordWords> records_;
+  CutRecords<kRecordWords> cut_;
   static_assert(SuperKmers::usual_bytes(sizeof(W) * 4) <= decltype(records_)::kMostBytes &&
                 decltype(records_)::kBehind <= KmerStore::kBehind);
   KmerTally<W> words_;

@@ -13,7 +13,7 @@
 namespace warploom::table {
 namespace {
 
-constexpr std::string_view kStateBegins = "warploom k-mers that were read, 2\n";
+constexpr std::string_view kStateBegins = "warploom k-mers that were read, 3\n";
 
 template <class T>
 T number_at(std::string_view text, std::size_t at) {

@@ -39,6 +39,7 @@ class KmerStaging {
   void prepare(std::size_t partition) const {
     const Have& have = have_[partition];
     __builtin_prefetch(have.begin + have.bytes, 1);
+    __builtin_prefetch(have.begin + have.bytes + 64, 1);  // it may begin a line of the cache
   }
   /// @param write  as SuperKmers::of() hands it on
   template <class Write>

@@ -17,12 +17,13 @@ namespace warploom::table {
 /// word's). A word and its reverse complement have the same, so that all their places come to the same
 /// partition.
 ///
-/// A record is a byte, how many words, and their bases, two bits each, the first in the lowest; what is left
-/// of the last byte is 0. Where words are canonical, it has them in the direction in which the minimiser is
-/// the lesser one: reads of both strands give the same records.
+/// A record is a byte, how many words and whether neighbours were there (kCut), and their bases, two bits
+/// each, the first in the lowest; what is left of the last byte is 0. Where words are canonical, it has them
+/// in the direction in which the minimiser is the lesser one: reads of both strands give the same records.
 class SuperKmers {
  public:
-  static constexpr unsigned kMostWords = 255;  // of a record
+  static constexpr unsigned kMostWords = 63;  // of a record
+  static unsigned words_of(const char* record) { return static_cast<unsigned char>(record[0]) & kMostWords; }
 
   SuperKmers(int k, bool canonical)
       : k_(static_cast<std::size_t>(k)), m_(minimiser_bases(k)), canonical_(canonical) {}
@@ -47,15 +48,27 @@ class SuperKmers {
       const std::size_t count = std::min(letters.size(), CutBlock::kStarts + k_ - 1);
       std::memcpy(block_->letters, letters.data(), count);
       loops_.of_letters(*block_, count, static_cast<int>(k_), m_);
-      const auto announce = [&](std::size_t run) { ahead(block_->least[block_->firsts[run]] >> 1); };
+      loops_.pack(*block_, static_cast<int>(k_), canonical_);
+      const auto announce = [&](std::size_t run) { ahead(block_->numbers[run]); };
       for (std::size_t run = 0; run < std::min(block_->runs, kAhead); ++run) announce(run);
       for (std::size_t run = 0; run < block_->runs; ++run) {
         if (run + kAhead < block_->runs) announce(run + kAhead);
-        const std::size_t end = block_->lasts[run] + std::size_t{1};
+        const std::size_t end = block_->ends[run + 1] + std::size_t{1};
         std::size_t begin = block_->firsts[run];
+        if (const std::size_t words = end - begin; words + k_ - 1 <= CutBlock::kPacked) {
+          take(block_->numbers[run], static_cast<unsigned>(words),
+               bytes(static_cast<int>(k_), static_cast<unsigned>(words)), [&](char* record) {
+                 std::memcpy(record, &block_->low[run], 8);
+                 std::memcpy(record + 8, &block_->high[run], 8);
+               });
+          continue;
+        }
+        const bool cut_begin = begin != block_->ends[run] + std::size_t{1},
+                   cut_end = end != block_->firsts[run + 1];
+        const bool more = end - begin > kMostWords;
         do {  // once, but for repeats
           const auto words = static_cast<unsigned>(std::min<std::size_t>(end - begin, kMostWords));
-          give(begin, words, take);
+          give(begin, words, more || cut_begin, more || cut_end, take);
           begin += words;
         } while (begin < end);
       }
@@ -63,16 +76,18 @@ class SuperKmers {
   }
 
  private:
-  static constexpr std::size_t kAhead = 12;
+  static constexpr std::size_t kAhead = 24;
 
   template <class Take>
-  void give(std::size_t begin, unsigned words, const Take& take) const {
+  void give(std::size_t begin, unsigned words, bool cut_begin, bool cut_end, const Take& take) const {
     const std::uint32_t least = block_->least[begin];
     const std::size_t bases = words + k_ - 1, size = bytes(static_cast<int>(k_), words);
     take(least >> 1, words, size, [&](char* record) {
-      record[0] = static_cast<char>(words);
       // Half of them are turned, so that a branch would be guessed wrongly half of the time.
       const std::size_t turned = canonical_ ? least & 1 : 0;
+      const bool cuts[2] = {cut_begin, cut_end};
+      record[0] =
+          static_cast<char>(words | (cut_begin || cut_end ? kCut : 0) | (cuts[turned] ? kCutBefore : 0));
       const std::size_t at = begin + turned * (block_->complement_bases - bases - 2 * begin);
       const std::uint8_t* from = block_->strands[turned] + at / 4;
       const unsigned shift = 2 * (at % 4);
@@ -100,7 +115,7 @@ class SuperKmers {
 /// Calls take(word) for the words of a record, behind which kBehind bytes can be read.
 template <class W, bool canonical, class Take>
 void for_each_word(const char* record, int k, const Take& take) {
-  const auto words = static_cast<unsigned char>(record[0]);
+  const unsigned words = SuperKmers::words_of(record);
   const auto* bases = reinterpret_cast<const unsigned char*>(record + 1);
   RollingWord<W> word(k);
   const auto base = [&](std::size_t at) {
