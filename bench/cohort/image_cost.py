@@ -29,7 +29,7 @@ def cost(tool, folder, cores, images):
     running = [subprocess.Popen(
         ["taskset", "-c", core, tool, "cohort", str(folder / "in"), "-o", str(out / core), "-q", "--at-once", "1", "--threads", "1", "--",
          "denoise", "{}", "-o", "{out}", "--order", "fsl", "--maps", "all", "--format", "nii", "--device", "cpu"],
-        stderr=subprocess.DEVNULL) for core in cores]
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for core in cores]
     user = system = 0
     for process in running:
         _, status, used = os.wait4(process.pid, 0)

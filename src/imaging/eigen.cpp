@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "core/instruction_sets.hpp"
+#include "imaging/eigen_lanes.hpp"
+
 namespace warploom::imaging {
 
 Eigen3 eigen(const std::array<double, 6>& tensor) {
@@ -22,5 +25,7 @@ Eigen3 eigen(const std::array<double, 6>& tensor) {
   }
   return result;
 }
+
+const EigenLoops& eigen_loops_of_this_processor() { return *WARPLOOM_PICK(eigen_loops); }
 
 }  // namespace warploom::imaging

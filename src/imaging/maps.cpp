@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "imaging/eigen.hpp"
+#include "imaging/eigen_lanes.hpp"
 #include "imaging/voxels.hpp"
 #include "warploom/core/error.hpp"
 #include "warploom/core/threads.hpp"
@@ -51,6 +52,15 @@ void set_maps(TensorMaps& maps, std::size_t voxel, const Eigen3& eigen) {
   set_vector(maps.rgb, voxel, rgb);
 }
 
+Eigen3 eigen_of(const EigenLanes& lanes, std::size_t i) {
+  Eigen3 eigen;
+  for (std::size_t k = 0; k < 3; ++k) {
+    eigen.values[k] = lanes.values[k][i];
+    for (std::size_t c = 0; c < 3; ++c) eigen.vectors[k][c] = lanes.vectors[k][c][i];
+  }
+  return eigen;
+}
+
 bool has_maps(const std::array<double, 6>& tensor) {
   return std::any_of(tensor.begin(), tensor.end(), [](double d) { return d != 0; }) &&
          std::all_of(tensor.begin(), tensor.end(), [](double d) { return std::isfinite(d); });
@@ -69,15 +79,29 @@ TensorMaps tensor_maps(const TensorImage& tensor, const Mask& mask, const Run& r
     maps.*map.image = Image(tensor.grid, map.channels);
   });
   std::atomic<std::int64_t> negative = 0;
+  const EigenLoops& loops = eigen_loops_of_this_processor();
   for_pieces(tensor.grid, [&](std::size_t begin, std::size_t end) {
     std::int64_t here = 0;
+    EigenLanes lanes;
+    std::array<std::size_t, EigenLanes::kCount> voxels;
+    std::size_t count = 0;
+    const auto finish = [&] {
+      loops.decompose(lanes);
+      for (std::size_t i = 0; i < count; ++i) {
+        const Eigen3 decomposition = eigen_of(lanes, i);
+        set_maps(maps, voxels[i], decomposition);
+        here += has_negative(decomposition);
+      }
+      count = 0;
+    };
     for (std::size_t voxel = begin; voxel < end; ++voxel) {
       const auto elements = tensor_at(tensor, voxel);
       if (!inside(mask, voxel) || !has_maps(elements)) continue;
-      const Eigen3 decomposition = eigen(elements);
-      set_maps(maps, voxel, decomposition);
-      here += has_negative(decomposition);
+      for (std::size_t c = 0; c < elements.size(); ++c) lanes.tensor[c][count] = elements[c];
+      voxels[count] = voxel;
+      if (++count == EigenLanes::kCount) finish();
     }
+    finish();
     negative += here;
   });
   maps.negative = negative;

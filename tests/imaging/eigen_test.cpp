@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
+#include <vector>
 
+#include "imaging/eigen_lanes.hpp"
 #include "warploom/imaging/maps.hpp"
 
 namespace warploom::imaging {
@@ -82,6 +85,45 @@ TEST(Eigen, OfTheZeroTensorAreZerosAndTheAxes) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(result.values[i], 0);
     for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(result.vectors[i][c], i == c ? 1 : 0);
+  }
+}
+
+// Tensors that are done after different numbers of sweeps stand beside each other; zeros of both signs, and
+// values that agree.
+TEST(Eigen, ManySideBySideHaveTheBitsOfOne) {
+  std::vector<const EigenLoops*> sets{&baseline::eigen_loops, &eigen_loops_of_this_processor()};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back(&avx2::eigen_loops);
+#endif
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  for (int round = 0; round < 200; ++round) {
+    EigenLanes start;
+    for (std::size_t i = 0; i < EigenLanes::kCount; ++i) {
+      const int kind = static_cast<int>(random() % 6);
+      const double scale = kind == 5 ? 1e-30 : 1;
+      for (auto& element : start.tensor) element[i] = scale * double(normal(random));
+      if (kind == 1) start.tensor[1][i] = start.tensor[2][i] = start.tensor[4][i] = 0;
+      if (kind == 2) start.tensor[4][i] = -0.0;
+      if (kind == 3)
+        for (auto& element : start.tensor) element[i] = std::round(element[i]);
+      if (kind == 4) start.tensor[3][i] = start.tensor[5][i] = start.tensor[0][i];
+    }
+    for (const EigenLoops* set : sets) {
+      EigenLanes lanes = start;
+      set->decompose(lanes);
+      for (std::size_t i = 0; i < EigenLanes::kCount; ++i) {
+        Tensor tensor{};
+        for (std::size_t c = 0; c < 6; ++c) tensor[c] = start.tensor[c][i];
+        Eigen3 got;
+        for (std::size_t k = 0; k < 3; ++k) {
+          got.values[k] = lanes.values[k][i];
+          for (std::size_t c = 0; c < 3; ++c) got.vectors[k][c] = lanes.vectors[k][c][i];
+        }
+        const Eigen3 want = eigen(tensor);
+        ASSERT_EQ(std::memcmp(&got, &want, sizeof want), 0) << "round " << round << ", lane " << i;
+      }
+    }
   }
 }
 
