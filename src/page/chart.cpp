@@ -14,7 +14,8 @@
 namespace warploom::page {
 namespace {
 
-constexpr double kLine = 18;  // from one label to the next [px]
+constexpr double kLine = 18;     // from one label to the next [px]
+constexpr double kLetter = 7.2;  // of text of 14 px, on average
 // Okabe and Ito's colours, which the colour-blind tell apart, without yellow.
 constexpr std::string_view kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                          "#56b4e9", "#e69f00", "#444444"};
@@ -142,7 +143,7 @@ void spread(std::vector<Label>& labels, double floor) {
 double label_width(const Panel& panel) {
   std::size_t longest = 0;
   for (const Series& series : panel.series) longest = std::max(longest, series.label.size());
-  return longest == 0 ? 24 : 24 + 7.2 * static_cast<double>(longest);
+  return longest == 0 ? 24 : 24 + kLetter * static_cast<double>(longest);
 }
 
 /// "objective by iteration: objective from 2653 to 2651".
@@ -220,6 +221,8 @@ std::string svg(const std::string& title, const std::string& subtitle, const std
     content += draw(panel, look);
     width += kDocument.left + look.width + label_width(panel);
   }
+  width = std::max({width, 48 + 1.4 * kLetter * static_cast<double>(title.size()),
+                    48 + kLetter * static_cast<double>(subtitle.size())});
   return svg_document(width, kDocument.top + kDocument.height + kBelow,
                       title + (subtitle.empty() ? "" : ": " + subtitle),
                       " font-family=\"sans-serif\" font-size=\"14\" fill=\"#333\"", content);

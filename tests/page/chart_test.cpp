@@ -39,6 +39,12 @@ TEST(Chart, SaysWhatItShows) {
               HasSubstr("role=\"img\" aria-label=\"title: subtitle\""));
 }
 
+TEST(Chart, IsAsWideAsItsTexts) {
+  EXPECT_THAT(svg("title", std::string(200, 'a'), {panel({{0, 0}, {1, 1}})}), HasSubstr(" width=\"1488\""));
+  EXPECT_THAT(svg(std::string(200, 'a'), "subtitle", {panel({{0, 0}, {1, 1}})}),
+              HasSubstr(" width=\"2064\""));
+}
+
 TEST(Chart, PutsValuesWhereTheAxesSay) {
   // The plotted area is 560 x 330 at (84, 96): x from 0 to 10, y from 0 to 100.
   EXPECT_THAT(svg("", "", {panel({{0, 0}, {5, 50}, {10, 100}})}),

@@ -125,7 +125,7 @@ def make(tool, folder):
     (folder / long_name).write_text(ptx + kernel.replace("rank_keys", other))
     walk = examples / "walk.csv"
     found = ["search", walk, walk, "--label-column", "limp", "--from", "7.2", "--to", "8.3", "--best", "4"]
-    tile = examples / "tile"
+    tile, rna = examples / "tile", examples / "trna_phe.fa"
     commands = [
         ["reuse", long_name, "--no-ptxas", "-o", "out.ptx", "--html", "reuse.html"],
         ["denoise", "dwi.nii.gz", "--bval", "dwi.bval", "--bvec", "dwi.bvec", "-o", "dti", "--qc", "denoise.html"],
@@ -134,8 +134,16 @@ def make(tool, folder):
         ["tile", tile / "lecture/not_permutable.c", "--html", "tile-not-permutable.html"],
         ["tile", tile / "polybench/lu.c", "--html", "tile-lu.html"],
         ["segment", "cells.png", "-o", "mask.png", "--overlay", "overlay.png", "--contour", "segment.svg"],
-        ["dp", "nussinov", examples / "trna_phe.fa", "--svg", "arcs.svg"],
+        ["dp", "nussinov", rna, "--svg", "arcs.svg"],
         ["dp", "polygon", examples / "polygon.csv", "--svg", "triangles.svg"],
+        ["example", "heads"],
+        ["register", "head1.nii.gz", "head2.nii.gz", "-o", "warped.nii.gz", "--qc", "register.html"],
+        ["fold", rna, "--svg", "radial.svg", "--layout", "radial"],
+        ["fold", rna, "--ensemble", "--bpp", "dot-plot.svg"],
+        ["fold", "mutants", rna, "--svg", "mutants.svg", "-o", "mutants.tsv"],
+        ["example", "reads"],
+        ["table", "count", "reads.fa", "--kmer", "21", "--histogram", "histogram.svg"],
+        ["table", "bench", "--svg", "throughput.svg", "-o", "bench.json"],
     ]
     for command in commands:
         run = subprocess.run([tool, *map(str, command)], cwd=folder, capture_output=True, text=True)
@@ -194,8 +202,16 @@ def look_at_svg(browser, picture, folder):
     tab.screenshot(path=folder / f"{picture.stem}-svg.png")
     root = tab.evaluate("""() => [document.documentElement.getAttribute('role'),
         document.documentElement.getAttribute('aria-label') || document.querySelector('svg > title')?.textContent]""")
+    beyond = tab.evaluate("""() => {
+        const whole = document.documentElement.getBoundingClientRect();
+        return [...document.querySelectorAll('text')].filter(e => {
+          const it = e.getBoundingClientRect();
+          return it.left < whole.left - 1 || it.top < whole.top - 1 || it.right > whole.right + 1 || it.bottom > whole.bottom + 1;
+        }).map(e => e.textContent.slice(0, 60));
+    }""")
     tab.close()
-    return [] if root[0] == "img" and root[1] else [f"{picture.name}: a drawing without role or label"]
+    faults = [f"{picture.name}: reaches beyond the edge: {text}" for text in beyond]
+    return faults if root[0] == "img" and root[1] else [*faults, f"{picture.name}: a drawing without role or label"]
 
 
 def main():
