@@ -74,13 +74,24 @@ void order(CutBlock& block, std::size_t count, int m) {
   const unsigned shift = 24 - 2 * static_cast<unsigned>(m);
   const std::uint8_t *four = block.four, *turned = block.turned;
   std::uint32_t* orders = block.least;
+  std::uint8_t *fours = block.fours, *least = block.least_four, *later = block.marks;
+  std::memset(later, 0, count);
+  if (m == kSyncmer) {
+    for (std::size_t at = 0; at < count; ++at)
+      fours[at] = std::min<std::uint8_t>(turned[at], static_cast<std::uint8_t>(~four[at])) ^ kFourXor;
+    std::memcpy(least, fours, count);
+    for (int ahead = 1; ahead < kFoursOfSyncmer; ++ahead)
+      for (std::size_t at = 0; at < count; ++at) least[at] = std::min(least[at], fours[at + ahead]);
+    for (std::size_t at = 0; at < count; ++at) later[at] = fours[at + kFoursOfSyncmer / 2] != least[at];
+  }
   for (std::size_t at = 0; at < count; ++at) {
     const std::uint32_t low = four[at] | std::uint32_t{four[at + 4]} << 8 | std::uint32_t{four[at + 8]} << 16;
     const std::uint32_t high =
         std::uint32_t{turned[at]} << 16 | std::uint32_t{turned[at + 4]} << 8 | turned[at + 8];
     const std::uint32_t forward = high >> shift, reverse = ~low & mask;
     const std::uint32_t hash = (std::min(forward, reverse) ^ kOrderXor) * kOrderFactor;
-    orders[at] = (hash & ~std::uint32_t{1}) | (reverse < forward ? 1u : 0u);
+    const std::uint32_t order = hash >> 1 | std::uint32_t{later[at]} << 31;
+    orders[at] = (order & ~std::uint32_t{1}) | (reverse < forward ? 1u : 0u);
   }
 }
 

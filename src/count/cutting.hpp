@@ -5,7 +5,11 @@
 
 namespace warploom::table {
 
-/// The order of words that looks random: (word ^ kOrderXor) * kOrderFactor.
+/// The order of words that looks random: (word ^ kOrderXor) * kOrderFactor. Of words of kSyncmer bases those
+/// come before whose middle word of four bases is the least of theirs: they lie apart, so that there are
+/// fewer runs.
+inline constexpr int kSyncmer = 10, kFoursOfSyncmer = kSyncmer - 4 + 1;
+inline constexpr std::uint8_t kFourXor = 0x5b;
 inline constexpr std::uint32_t kOrderXor = 0x2d9b6a5, kOrderFactor = 0x9e3779b1;
 
 /// A block of letters, and what cutting it into super-k-mers needs to know of it. Loops run over whole
@@ -19,8 +23,10 @@ struct CutBlock {
   std::uint8_t marks[kRoom] = {};                     // scratch
   std::uint8_t four[kRoom] = {}, turned[kRoom] = {};  // four bases from here on, the first lowest, highest
   std::uint32_t least[kRoom] = {};                    // the minimiser of the word that begins here
-  std::uint64_t no_base[kRoom / 64] = {};             // a bit a letter
-  std::uint64_t changes[kRoom / 64] = {};             // least[at] != least[at + 1]
+  // The order of words of four bases; the least of a word's.
+  std::uint8_t fours[kRoom] = {}, least_four[kRoom] = {};
+  std::uint64_t no_base[kRoom / 64] = {};  // a bit a letter
+  std::uint64_t changes[kRoom / 64] = {};  // least[at] != least[at + 1]
   // Words that have bases only and share a minimiser, run by run: firsts[run] to ends[run + 1]. Before the
   // first run and behind the last are places of no word.
   std::uint16_t firsts[kStarts + kMore], ends[kStarts + kMore + 1];
@@ -30,8 +36,7 @@ struct CutBlock {
   // Of each run, as one record (SuperKmers):
   std::uint32_t numbers[kStarts + kMore];  // the minimiser's
   std::uint64_t low[kStarts + kMore], high[kStarts + kMore];
-  static constexpr std::size_t kPacked =
-      56;  // bases that these have room for, behind the record's first byte
+  static constexpr std::size_t kPacked = 56;  // bases that have room there behind the record's first byte
   static constexpr std::uint16_t kNowhere = 0xfff0;
 };
 

@@ -18,6 +18,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "count/cutting.hpp"
 
@@ -62,6 +63,25 @@ void encode_vectors(CutBlock& block, std::size_t count) {
   block.complement_bases = count;
 }
 
+/// Bit `at`: whether the word that begins there has no least word of four bases in its middle. `fours` of the
+/// letters behind are there already.
+void put_fours(CutBlock& block, std::size_t count) {
+  const __m512i mix = _mm512_set1_epi8(kFourXor), all = _mm512_set1_epi8(-1);
+  for (std::size_t at = 0; at < count; at += 64) {
+    const __m512i reverse = _mm512_xor_si512(vector_at(block.four + at), all);
+    _mm512_storeu_si512(block.fours + at,
+                        _mm512_xor_si512(_mm512_min_epu8(vector_at(block.turned + at), reverse), mix));
+  }
+}
+std::uint64_t later_of(const CutBlock& block, std::size_t at) {
+  const std::uint8_t* fours = block.fours + at;
+  __m512i least = vector_at(fours);
+#pragma GCC unroll 8
+  for (int ahead = 1; ahead < kFoursOfSyncmer; ++ahead)
+    least = _mm512_min_epu8(least, vector_at(fours + ahead));
+  return _mm512_cmpneq_epu8_mask(vector_at(fours + kFoursOfSyncmer / 2), least);
+}
+
 struct Four {
   __m512i at[4];
 };
@@ -84,6 +104,8 @@ __attribute__((always_inline)) inline Four orders_of(const CutBlock& block, std:
   const Four low = interleaved(load(block.four), load(block.four + 4), load(block.four + 8));
   Four orders = interleaved(load(block.turned + 8), load(block.turned + 4), load(block.turned));
   const __m128i shift = _mm_cvtsi32_si128(24 - 2 * m);
+  const std::uint64_t later = m == kSyncmer ? later_of(block, at) : 0;
+  const __m512i first = _mm512_set1_epi32(std::numeric_limits<std::int32_t>::min());
   const __m512i mask = _mm512_set1_epi32((1 << (2 * m)) - 1), one = _mm512_set1_epi32(1);
   for (std::size_t some = 0; some < 4; ++some) {
     const __m512i forward = _mm512_srl_epi32(orders.at[some], shift),
@@ -91,7 +113,9 @@ __attribute__((always_inline)) inline Four orders_of(const CutBlock& block, std:
     const __m512i mixed =
         _mm512_mullo_epi32(_mm512_xor_si512(_mm512_min_epu32(forward, reverse), _mm512_set1_epi32(kOrderXor)),
                            _mm512_set1_epi32(static_cast<int>(kOrderFactor)));
-    const __m512i even = _mm512_andnot_si512(one, mixed);
+    const __m512i half = _mm512_srli_epi32(mixed, 1);
+    const __m512i even = _mm512_andnot_si512(
+        one, _mm512_mask_or_epi32(half, static_cast<__mmask16>(later >> (16 * some)), half, first));
     orders.at[some] = _mm512_mask_or_epi32(even, _mm512_cmplt_epu32_mask(reverse, forward), even, one);
   }
   return orders;
@@ -135,6 +159,7 @@ void least_of_windows(CutBlock& block, std::size_t count, int m, const Steps& st
 
 void find_least_vectors(CutBlock& block, std::size_t count, int k, int m) {
   const Steps steps(k - m + 1);
+  if (m == kSyncmer) put_fours(block, count);
   constexpr std::array<void (*)(CutBlock&, std::size_t, int, const Steps&), Steps::kMost + 1> loops = {
       least_of_windows<0>, least_of_windows<1>, least_of_windows<2>, least_of_windows<3>,
       least_of_windows<4>, least_of_windows<5>, least_of_windows<6>, least_of_windows<7>};

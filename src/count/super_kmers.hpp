@@ -28,7 +28,7 @@ class SuperKmers {
   SuperKmers(int k, bool canonical)
       : k_(static_cast<std::size_t>(k)), m_(minimiser_bases(k)), canonical_(canonical) {}
 
-  static constexpr int minimiser_bases(int k) { return k <= 12 ? k : std::clamp(k / 2, 9, 11); }
+  static constexpr int minimiser_bases(int k) { return k <= 12 ? k : k < 20 ? 9 : kSyncmer; }
   /// Bytes of a record.
   static constexpr std::size_t bytes(int k, unsigned words) {
     return 1 + (static_cast<std::size_t>(k) + words + 2) / 4;

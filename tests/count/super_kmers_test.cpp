@@ -76,7 +76,7 @@ TEST(SuperKmersCut, WordsAreThoseOfTheLettersWhereverNoBaseIs) {
 
 TEST(SuperKmersCut, EveryInstructionSetGivesTheSame) {
   const std::string letters = random_letters(4, CutBlock::kBases, "ACGTacgtuUN");
-  for (const auto& [k, m] : {std::pair(1, 1), {12, 12}, {31, 11}, {63, 11}})
+  for (const auto& [k, m] : {std::pair(1, 1), {12, 12}, {15, 9}, {21, 10}, {31, 10}, {31, 11}, {63, 10}})
     for (const std::size_t count :
          {std::size_t{64}, std::size_t{1001}, CutBlock::kStarts + static_cast<std::size_t>(k) - 1}) {
       CutBlock one, other;
