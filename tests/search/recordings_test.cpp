@@ -74,8 +74,8 @@ TEST_F(Recordings, AreSearchedForWhatWasCutFromThem) {
   EXPECT_TRUE(result.hits[1].match.pairs[0].switched);
   EXPECT_FALSE(result.hits[0].self);
 
-  const SearchResult none;
-  const auto order = ranking(std::vector{none, result});
+  const std::vector results{SearchResult{}, result};  // which the order points into
+  const auto order = ranking(results);
   ASSERT_EQ(order.size(), 2u);
   EXPECT_EQ((*order[0]).onset, result.hits[0].onset);
 }
