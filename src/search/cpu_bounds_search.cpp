@@ -9,6 +9,8 @@
 
 #include "search/cpu_bounds.hpp"
 #include "search/cpu_shared_costs.hpp"
+#include "search/cpu_sketch.hpp"
+#include "search/sketch.hpp"
 #include "search/sum_bound.hpp"
 #include "search/windows.hpp"
 #include "warploom/core/threads.hpp"
@@ -144,8 +146,10 @@ class SharedCosts {
 
   explicit SharedCosts(const std::optional<SharedCostsQuery>& query)
       : query_(query),
-        costs_(*WARPLOOM_PICK(cpu_shared_costs)),
-        memory_(query ? costs_.bytes(*query) / 4 : 0) {
+        costs_(query && query->dot ? *WARPLOOM_PICK(cpu_shared_products) : *WARPLOOM_PICK(cpu_shared_costs)),
+        each_(*WARPLOOM_PICK(cpu_shared_costs)),
+        memory_(query ? costs_.bytes(*query) / 4 : 0),
+        memory_of_each_(query ? each_.bytes(*query) / 4 : 0) {
     if (!query) return;
     samples.resize(static_cast<std::size_t>(query->channels));
     moments.resize(samples.size());
@@ -156,6 +160,16 @@ class SharedCosts {
   void within_bound(float bound, std::uint8_t* within) {
     costs_.within_bound(*query_, {samples.data(), moments.data(), bound}, memory_.data(), within);
   }
+  bool wanted_of_each() const { return query_ && patience_of_each_ == 0; }
+  /// Of windows that were loaded, twice as many as a vector has lanes.
+  std::uint32_t each_within_bound(const float* const (&windows)[2], float bound, std::uint32_t asked) {
+    return each_.each_within_bound(*query_, windows, bound, memory_of_each_.data(), asked);
+  }
+  /// Where matrices are computed of most of them, the next ones go without.
+  void end_each(int asked, int left, bool may_do_without) {
+    if (may_do_without && 2 * left > asked) patience_of_each_ = 32 * kMostLanes;
+  }
+  void without_each(int windows) { patience_of_each_ = std::max(patience_of_each_ - windows, 0); }
   /// Where less than a quarter was excluded, the next blocks go without.
   void end_block(std::int64_t asked, std::int64_t left, bool may_do_without) {
     if (patience_ > 0)
@@ -166,9 +180,10 @@ class SharedCosts {
 
  private:
   const std::optional<SharedCostsQuery>& query_;
-  const CpuSharedCosts& costs_;
-  Lines memory_;
-  int patience_ = 0;  // blocks that go without
+  const CpuSharedCosts &costs_, &each_;
+  Lines memory_, memory_of_each_;
+  int patience_ = 0;          // blocks that go without
+  int patience_of_each_ = 0;  // windows that go without
 };
 
 /// One thread's work.
@@ -178,9 +193,11 @@ class Worker final : BatchBounds {
       : search_(search),
         query_(search.query),
         batch_(query_),
+        other_(query_),
         shared_(search.shared_costs),
         tails_(query_.channels.size()),
-        pending_of_(query_.channels.size()) {}
+        pending_of_(query_.channels.size()),
+        waiting_of_{pending_of_, pending_of_} {}
 
   /// Looks at lower bounds, and computes what they leave.
   void run(const CpuUnit& unit) {
@@ -191,6 +208,7 @@ class Worker final : BatchBounds {
       check_interrupt();
       run_block(windows, begin, std::min(begin + kWindowsBeforeChoice, unit.size));
     }
+    flush_waiting();
     flush();
     add_counts();
   }
@@ -219,8 +237,12 @@ class Worker final : BatchBounds {
       for (const std::uint8_t eight : alive) sum += std::popcount(eight);
       return sum;
     };
-    for (std::int64_t t = begin; t < end; ++t)
-      if (!windows.missing(t)) alive[(t - begin) / 8] |= static_cast<std::uint8_t>(1U << (t - begin) % 8);
+    float scales[kWindowsBeforeChoice] =
+        {};  // sums over channels: none is a number where a sample is missing
+    for (const CpuWindows& channel : windows.channels)
+      for (std::int64_t t = begin; t < end; ++t) scales[t - begin] += channel.scale[t];
+    for (std::int64_t t = 0; t < end - begin; ++t)
+      alive[t / 8] |= static_cast<std::uint8_t>((scales[t] == scales[t]) << t % 8);
     const std::int64_t present = count();
     const bool shared = shared_.wanted();
     if (shared) within_shared_costs(windows, begin, end, alive);
@@ -237,6 +259,12 @@ class Worker final : BatchBounds {
         left += std::popcount(some);
       }
       computed += std::popcount(some);
+      if (shared_.wanted_of_each()) {
+        for (int l = 0; l < lanes; ++l)
+          if ((some >> l & 1) != 0) wait(windows, begin + first + l);
+        continue;
+      }
+      shared_.without_each(std::popcount(some));
       if (4 * std::popcount(some) >= 3 * lanes) {
         for (std::int64_t c = 0; c < query_.count(); ++c)
           batch_.load_adjacent(c, samples(windows, c, begin + first),
@@ -330,17 +358,50 @@ class Worker final : BatchBounds {
   }
 
   void push(const CpuWindowsOfAll& windows, std::int64_t t) {
-    // Into all lanes that are left, so that the last window counts for those that stay empty.
-    for (std::int64_t c = 0; c < query_.count(); ++c) {
-      const CpuWindows& of = windows.channels[c];
-      for (int l = pending_; l < batch_.lanes(); ++l) pending_of_[c].set(l, of, t);
-    }
+    for (std::int64_t c = 0; c < query_.count(); ++c) pending_of_[c].set(pending_, windows.channels[c], t);
     pending_begin_[pending_] = windows.first + t;
     if (++pending_ == batch_.lanes()) flush();
   }
 
+  /// To be looked at by itself before its matrix is computed.
+  void wait(const CpuWindowsOfAll& windows, std::int64_t t) {
+    const int half = waiting_ / batch_.lanes(), lane = waiting_ % batch_.lanes();
+    for (std::int64_t c = 0; c < query_.count(); ++c) waiting_of_[half][c].set(lane, windows.channels[c], t);
+    waiting_begin_[waiting_] = windows.first + t;
+    if (++waiting_ == 2 * batch_.lanes()) flush_waiting();
+  }
+
+  void flush_waiting() {
+    if (waiting_ == 0) return;
+    const int lanes = batch_.lanes(), asked = waiting_;
+    // The first window counts for lanes that stay empty.
+    for (; waiting_ < 2 * lanes; ++waiting_)
+      for (std::int64_t c = 0; c < query_.count(); ++c)
+        waiting_of_[waiting_ / lanes][c].set(waiting_ % lanes, waiting_of_[0][c], 0);
+    waiting_ = 0;
+    for (std::int64_t c = 0; c < query_.count(); ++c) {
+      batch_.load(c, waiting_of_[0][c].begin, waiting_of_[0][c].moments());
+      other_.load(c, waiting_of_[1][c].begin, waiting_of_[1][c].moments());
+    }
+    const std::uint32_t left =
+        shared_.each_within_bound({batch_.windows(0), other_.windows(0)},
+                                  sum_bound(search_.selection.bound(), query_.length * query_.count()),
+                                  asked == 32 ? ~0U : (1U << asked) - 1);
+    for (std::uint32_t some = left; some != 0; some &= some - 1) {
+      const int from = std::countr_zero(some);
+      for (std::int64_t c = 0; c < query_.count(); ++c)
+        pending_of_[c].set(pending_, waiting_of_[from / lanes][c], from % lanes);
+      pending_begin_[pending_] = waiting_begin_[from];
+      if (++pending_ == lanes) flush();
+    }
+    counts_.bounded += asked - std::popcount(left);
+    shared_.end_each(asked, std::popcount(left), search_.prune == Prune::automatic);
+  }
+
   void flush() {
     if (pending_ == 0) return;
+    for (std::int64_t c = 0; c < query_.count(); ++c)
+      for (int l = pending_; l < batch_.lanes(); ++l) pending_of_[c].set(l, pending_of_[c], 0);
     for (std::int64_t c = 0; c < query_.count(); ++c)
       batch_.load(c, pending_of_[c].begin, pending_of_[c].moments());
     float distances[kMostLanes];
@@ -390,7 +451,7 @@ class Worker final : BatchBounds {
 
   const BoundedSearch& search_;
   const CpuQuery& query_;
-  DtwBatch batch_;
+  DtwBatch batch_, other_;
   SharedCosts shared_;
   std::vector<std::vector<float>> tails_;  // of channels
   std::vector<float> tail_moments_;
@@ -399,26 +460,59 @@ class Worker final : BatchBounds {
   int pending_ = 0;
   std::int64_t pending_begin_[kMostLanes];
   std::vector<LaneWindows> pending_of_;  // channels
+  int waiting_ = 0;
+  std::int64_t waiting_begin_[2 * kMostLanes];
+  std::vector<LaneWindows> waiting_of_[2];  // of the first lanes' windows and the others': channels
   std::vector<Candidate> found_;
   struct {
     std::int64_t windows = 0, skipped = 0, bounded = 0, cells = 0, blocks = 0, whole = 0;
   } counts_;
 };
 
+/// Computes windows that a sketch takes for the nearest.
+/// @return false: the range is too short for that
+bool sow_by_sketch(BoundedSearch& search, const JointTask& task, std::int64_t apart) {
+  constexpr std::int64_t kAround = 8, kTeachers = 128;
+  const CpuQuery& query = search.query;
+  const auto& [first, last, lead, pattern] = search.range;
+  const std::int64_t step = std::max<std::int64_t>(query.length / CpuSketch::kParts / kAround, 1);
+  // A sixteenth of the windows at most.
+  const std::int64_t seeds = std::min(2 * std::min(task.limit, last - first), (last - first) / 16 / kAround);
+  std::vector<std::int64_t> offsets;
+  // The nearest window lies between two that the sketch has.
+  const std::int64_t beyond = kAround * step;
+  for (const std::int64_t t :
+       nearest_by_sketch(query, search.range, seeds, apart < kLargestZone ? apart + beyond : apart))
+    for (std::int64_t k = -kAround / 2; k < kAround / 2; ++k) {
+      const std::int64_t offset = t + k * step;
+      if (offset < first || offset >= last) continue;
+      if (!CpuWindowsOfAll(query, offset, 1, MomentsBegin::here).missing(0)) offsets.push_back(offset);
+    }
+  if (offsets.empty()) return false;
+  for (std::int64_t k = 0; k < kTeachers; ++k) {
+    const CpuWindowsOfAll some(query, first + (last - first - 1) * k / kTeachers, 1, MomentsBegin::here);
+    if (!some.missing(0)) search.envelope.learn(some);
+  }
+  search.envelope.sort();
+  std::sort(offsets.begin(), offsets.end());
+  Worker(search).run(offsets);
+  return true;
+}
+
 /// Looks at windows all over the range, and computes those that look nearest, so that there is a bound to
 /// begin with.
 void sow(BoundedSearch& search, const JointTask& task) {
   const CpuQuery& query = search.query;
   const int lanes = WARPLOOM_PICK(cpu_dtw)->lanes;
-  // Shared costs exclude most windows even while the bound is not so low.
-  const std::int64_t one_of = search.shared_costs ? 48 : 16;
-  const std::int64_t stride = lanes * std::max(one_of, query.length / 16);
-  const std::int64_t groups = (search.range.last - search.range.first) / stride;
-  if (groups < 2) return;
+  const std::int64_t apart = 2 * std::min(task.exclusion, kLargestZone);  // as Selection's bound needs them
   // To look at, not to compute.
   const auto glimpse = [&](std::int64_t begin, std::int64_t count) {
     return CpuWindowsOfAll(query, begin, count, MomentsBegin::here);
   };
+  if (search.shared_costs && sow_by_sketch(search, task, apart)) return;
+  const std::int64_t stride = lanes * std::max<std::int64_t>(16, query.length / 16);
+  const std::int64_t groups = (search.range.last - search.range.first) / stride;
+  if (groups < 2) return;
   std::vector<Candidate> nearest(static_cast<std::size_t>(groups));  // of each group of adjacent windows
   constexpr std::int64_t kPart = 64;
   parallel_for((groups + kPart - 1) / kPart, [&](std::int64_t part) {
@@ -443,7 +537,6 @@ void sow(BoundedSearch& search, const JointTask& task) {
   search.envelope.sort();
   std::sort(nearest.begin(), nearest.end(), chosen_before);
   std::vector<std::int64_t> offsets;
-  const std::int64_t apart = 2 * std::min(task.exclusion, kLargestZone);  // as Selection's bound needs them
   const std::int64_t seeds = std::max<std::int64_t>(4 * std::min(task.limit, groups), 2 * lanes);
   for (const Candidate& c : choose(nearest, seeds, apart)) offsets.push_back(c.offset);
   std::sort(offsets.begin(), offsets.end());
@@ -451,36 +544,6 @@ void sow(BoundedSearch& search, const JointTask& task) {
 }
 
 }  // namespace
-
-std::optional<SharedCostsQuery> shared_costs_query(const CpuQuery& query) {
-  if (WARPLOOM_PICK(cpu_shared_costs)->windows == 0 || query.normalization != Normalization::z ||
-      query.in_a_matrix() < 2 || query.in_a_matrix() > SharedCostsQuery::kMostChannels)
-    return std::nullopt;
-  SharedCostsQuery q{.length = query.length, .radius = query.radius, .channels = query.count()};
-#if defined(__x86_64__)
-  q.dot = __builtin_cpu_supports("avx512vnni");
-#endif
-  float reach = 4;  // beyond which the recording's samples count less than they are
-  for (const CpuChannel& channel : query.channels)
-    for (const float x : channel.samples) reach = std::max(reach, std::abs(x) + 1);
-  q.most = static_cast<std::int32_t>(std::sqrt(0x1p29 / static_cast<double>(q.channels)));
-  q.parts = static_cast<float>(q.most) / reach;
-  for (std::int64_t i = 0; i < q.length; ++i) {
-    std::int64_t level = 0;
-    for (std::int64_t pair = 0; pair < q.pairs(); ++pair) {
-      std::uint32_t two = 0;
-      for (std::int64_t k = 0; k < 2 && 2 * pair + k < q.channels; ++k) {
-        const auto x =
-            static_cast<std::int32_t>(std::lrint(query.channels[2 * pair + k].samples[i] * q.parts));
-        level += std::int64_t{x} * x;
-        two |= static_cast<std::uint32_t>(static_cast<std::uint16_t>(-x)) << 16 * k;
-      }
-      q.samples.push_back(static_cast<std::int32_t>(two));
-    }
-    q.levels.push_back(static_cast<std::int32_t>(level / 2));
-  }
-  return q;
-}
 
 std::vector<CpuUnit> units_of(const CpuQuery& query, std::int64_t first, std::int64_t last) {
   constexpr std::int64_t kCells = 1'000'000'000, kLargest = 8192;

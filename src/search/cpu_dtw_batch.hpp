@@ -100,6 +100,12 @@ struct LaneWindows {
     rest[lane] = of.rest[window];
     scale[lane] = of.scale[window];
   }
+  void set(int lane, const LaneWindows& of, int from) {
+    begin[lane] = of.begin[from];
+    mean[lane] = of.mean[from];
+    rest[lane] = of.rest[from];
+    scale[lane] = of.scale[from];
+  }
   LaneMoments moments() const { return {mean, rest, scale}; }
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -101,7 +102,7 @@ TEST(SharedCosts, ExcludeNoWindowThatIsNearEnough) {
 struct Set {
   std::string name;
   const CpuSharedCosts* costs;
-  bool dot;
+  const CpuDtw* dtw;
 };
 
 /// Those that this processor can run.
@@ -109,11 +110,12 @@ std::vector<Set> sets() {
   std::vector<Set> all;
 #if defined(WARPLOOM_HAS_avx512)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    all.push_back({"avx2", &avx2::cpu_shared_costs, false});
+    all.push_back({"avx2", &avx2::cpu_shared_costs, &avx2::cpu_dtw});
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
-    all.push_back({"avx512", &avx512::cpu_shared_costs, false});
-    if (__builtin_cpu_supports("avx512vnni")) all.push_back({"avx512vnni", &avx512::cpu_shared_costs, true});
+    all.push_back({"avx512", &avx512::cpu_shared_costs, &avx512::cpu_dtw});
+    if (__builtin_cpu_supports("avx512vnni"))
+      all.push_back({"avx512vnni", &avx512::cpu_shared_products, &avx512::cpu_dtw});
   }
 #endif
   return all;
@@ -129,8 +131,7 @@ struct Within {
 Within check_windows(const Set& set, const Signal& signal, const JointPattern& pattern,
                      const std::vector<float>& profile, std::int64_t first, float most) {
   const CpuQuery query(signal, pattern, Normalization::z);
-  SharedCostsQuery integers = shared_costs_query(query).value();
-  integers.dot = set.dot;
+  const SharedCostsQuery shared = shared_costs_query(query).value();
   const std::int64_t windows = set.costs->windows;
   const CpuWindowsOfAll some(query, first, windows);
   std::vector<const float*> samples;
@@ -143,9 +144,9 @@ Within check_windows(const Set& set, const Signal& signal, const JointPattern& p
   for (std::int64_t t = 0; t < windows; ++t)
     if (!some.missing(t) && (first + t) % 11 != 0) asked[t / 8] |= static_cast<std::uint8_t>(1U << t % 8);
   std::copy_n(asked, std::size(asked), within);
-  Lines memory(set.costs->bytes(integers) / 4);
+  Lines memory(set.costs->bytes(shared) / 4);
   const float bound = most * most * static_cast<float>(query.length * query.count());
-  set.costs->within_bound(integers, {samples.data(), moments.data(), bound}, memory.data(), within);
+  set.costs->within_bound(shared, {samples.data(), moments.data(), bound}, memory.data(), within);
   Within sum;
   for (std::int64_t t = 0; t < windows; ++t) {
     const bool was = (asked[t / 8] >> t % 8 & 1) != 0, is = (within[t / 8] >> t % 8 & 1) != 0;
@@ -156,6 +157,34 @@ Within check_windows(const Set& set, const Signal& signal, const JointPattern& p
     sum.left += is;
   }
   return sum;
+}
+
+/// The same of windows that are normalised by themselves.
+Within check_each(const Set& set, const Signal& signal, const JointPattern& pattern,
+                  const std::vector<float>& profile, std::int64_t first, float most) {
+  const CpuQuery query(signal, pattern, Normalization::z);
+  const SharedCostsQuery shared = shared_costs_query(query).value();
+  const int lanes = set.dtw->lanes;
+  const std::int64_t channels = query.count();
+  Lines halves[2] = {Lines(query.length * channels * lanes), Lines(query.length * channels * lanes)};
+  std::uint32_t asked = 0;
+  for (int half = 0; half < 2; ++half) {
+    const CpuWindowsOfAll some(query, first + half * lanes, lanes);
+    for (std::int64_t c = 0; c < channels; ++c)
+      set.dtw->interleave_adjacent(some.channels[c].samples, some.channels[c].lanes(0), query.length,
+                                   channels * lanes, halves[half].data() + c * lanes);
+    for (int l = 0; l < lanes; ++l)
+      if (!some.missing(l) && l % 7 != 3) asked |= 1U << (half * lanes + l);
+  }
+  Lines memory(set.costs->bytes(shared) / 4);
+  const float bound = most * most * static_cast<float>(query.length * channels);
+  const std::uint32_t left =
+      set.costs->each_within_bound(shared, {halves[0].data(), halves[1].data()}, bound, memory.data(), asked);
+  EXPECT_EQ(left & ~asked, 0U) << set.name;
+  for (int l = 0; l < 2 * lanes; ++l)
+    EXPECT_TRUE((asked >> l & 1) == 0 || (left >> l & 1) != 0 || !(profile[first + l] <= most * (1 - 1e-5F)))
+        << set.name << ", window " << first + l << " at " << profile[first + l] << " of " << most;
+  return {std::popcount(asked), std::popcount(left)};
 }
 
 TEST(SharedCosts, OfEachInstructionSetExcludeNoWindowThatIsNearEnough) {
@@ -171,7 +200,14 @@ TEST(SharedCosts, OfEachInstructionSetExcludeNoWindowThatIsNearEnough) {
           std::sort(sorted.begin(), sorted.end());
           const float half = sorted[sorted.size() / 2], below = .8F * half;
           for (const float most : {sorted[3], below, half}) {
-            Within sum;
+            Within sum, sum_of_each;
+            const std::int64_t many = 2 * set.dtw->lanes;
+            const bool has_each = set.costs->each_within_bound != nullptr;
+            for (std::int64_t first = 5; has_each && first + many <= std::ssize(profile); first += 3 * many) {
+              const Within some = check_each(set, signal, pattern, profile, first, most);
+              sum_of_each.asked += some.asked;
+              sum_of_each.left += some.left;
+            }
             for (std::int64_t first = 3; first + set.costs->windows <= std::ssize(profile);
                  first += set.costs->windows) {
               const Within some = check_windows(set, signal, pattern, profile, first, most);
@@ -180,6 +216,10 @@ TEST(SharedCosts, OfEachInstructionSetExcludeNoWindowThatIsNearEnough) {
             }
             if (what == "noise" && length == 64 && most == below) {
               EXPECT_LT(2 * sum.left, sum.asked) << set.name << ", " << count << " channels";
+              if (has_each) {
+                EXPECT_LT(8 * sum_of_each.left, sum_of_each.asked)
+                    << set.name << ", " << count << " channels";
+              }
             }
           }
         }
