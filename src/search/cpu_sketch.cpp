@@ -52,9 +52,8 @@ void add_likeness(const float* samples, std::int64_t windows, std::int64_t lengt
       for (int l = 0; l < kLanes; ++l) deviation[l] = __builtin_sqrtf(variance[l]);
       // Not where anything is not a number.
       const Vector likeness = product[v] / deviation;
-      store(to + at, load(to + at) + ((variance > least * square * share) & (likeness - likeness == Vector{})
-                                          ? likeness
-                                          : Vector{}));
+      const Mask known = (variance > least * square * share) & (likeness - likeness == Vector{});
+      store(to + at, load(to + at) + (known ? likeness : Vector{}));
     }
   }
 }
