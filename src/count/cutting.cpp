@@ -90,7 +90,9 @@ void order(CutBlock& block, std::size_t count, int m) {
         std::uint32_t{turned[at]} << 16 | std::uint32_t{turned[at + 4]} << 8 | turned[at + 8];
     const std::uint32_t forward = high >> shift, reverse = ~low & mask;
     const std::uint32_t hash = (std::min(forward, reverse) ^ kOrderXor) * kOrderFactor;
-    const std::uint32_t order = hash >> 1 | std::uint32_t{later[at]} << 31;
+    // What is its own reverse complement has no direction, and comes last.
+    const std::uint32_t order =
+        forward == reverse ? ~std::uint32_t{0} : hash >> 1 | std::uint32_t{later[at]} << 31;
     orders[at] = (order & ~std::uint32_t{1}) | (reverse < forward ? 1u : 0u);
   }
 }

@@ -113,7 +113,8 @@ __attribute__((always_inline)) inline Four orders_of(const CutBlock& block, std:
     const __m512i mixed =
         _mm512_mullo_epi32(_mm512_xor_si512(_mm512_min_epu32(forward, reverse), _mm512_set1_epi32(kOrderXor)),
                            _mm512_set1_epi32(static_cast<int>(kOrderFactor)));
-    const __m512i half = _mm512_srli_epi32(mixed, 1);
+    const __m512i half = _mm512_mask_blend_epi32(_mm512_cmpeq_epi32_mask(reverse, forward),
+                                                 _mm512_srli_epi32(mixed, 1), _mm512_set1_epi32(-1));
     const __m512i even = _mm512_andnot_si512(
         one, _mm512_mask_or_epi32(half, static_cast<__mmask16>(later >> (16 * some)), half, first));
     orders.at[some] = _mm512_mask_or_epi32(even, _mm512_cmplt_epu32_mask(reverse, forward), even, one);
