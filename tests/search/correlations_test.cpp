@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <random>
 
 #include "search/assignments.hpp"
@@ -48,10 +49,14 @@ struct NoisyQuery {
     query.channels = {pattern.begin(), pattern.end()};
     query.places = {0, 1, 2};
   }
-  Correlations correlations() const {
-    Index index({recorded.begin(), recorded.end()});
-    return {Searched(index, kQuerySamples), query, options};
+  /// Until the next call, since it looks at what is searched.
+  Correlations correlations() {
+    index.emplace(Signal{recorded.begin(), recorded.end()});
+    searched.emplace(*index, kQuerySamples);
+    return {*searched, query, options};
   }
+  std::optional<Index> index;
+  std::optional<Searched> searched;
 };
 
 /// As it is defined, in double precision; 0 where it is not.
