@@ -29,8 +29,10 @@ def python(tmp_path):
     """Runs a program in a fresh interpreter; gives what it printed."""
 
     def run(code, *options):
-        return subprocess.run(
-            [sys.executable, *options, "-c", code], capture_output=True, text=True, check=True, timeout=120, cwd=tmp_path
-        ).stdout
+        done = subprocess.run(
+            [sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=120, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     return run
