@@ -84,9 +84,10 @@ constexpr Rounding rounding(std::int64_t channels) {
   return {half, half + 2};
 }
 
-/// Sums up the squares of a sample's channels.
+/// Sums up the squares of a sample's channels, modulo 2^32: a sum may be 2^31 and more.
 struct Level {
-  Ints first{}, second{};
+  using Sums [[gnu::vector_size(4 * kLanes)]] = std::uint32_t;
+  Sums first{}, second{};
   Words before{};
 
   void add(std::int64_t channel, const Words& z) {
@@ -97,14 +98,13 @@ struct Level {
   }
   void add(const Words& a, const Words& b) {
     const Squares of = squares(a, b);
-    first += of.first;
-    second += of.second;
+    first += reinterpret_cast<Sums>(of.first);
+    second += reinterpret_cast<Sums>(of.second);
   }
   /// In units of costs, so much more than they are that sums are not negative.
   Words of(std::int64_t channels) {
     if (channels % 2 != 0) add(before, Words{});
-    // Not signed: a sum may be 2^31 and more.
-    const auto units = [](const Ints& sum) { return (sum >> 16) & 0xFFFF; };
+    const auto units = [](const Sums& sum) { return reinterpret_cast<Ints>(sum >> 16); };
     return packed_not_negative(units(first), units(second)) +
            static_cast<std::uint16_t>(rounding(channels).below);
   }
